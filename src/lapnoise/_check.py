@@ -1,0 +1,318 @@
+"""The only module that rejects a caller's argument.
+
+Every check runs before a word is drawn, a budget charged or a file made, and every message names the parameter, the
+rule and the value.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import operator
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapnoise import _numbers
+
+__all__ = [
+    "ROUNDS",
+    "Method",
+    "count",
+    "dtype",
+    "epsilon",
+    "finite",
+    "interval",
+    "labels",
+    "method",
+    "number_or_array",
+    "output",
+    "position",
+    "rounds",
+    "scale",
+    "seed",
+    "sensitivity",
+    "shape",
+    "size",
+    "threads",
+    "values",
+]
+
+ROUNDS = (8, 12, 20)
+
+Method = Literal["inverse", "exponential_difference"]
+Parameter = float | NDArray[Any]
+
+FLOAT64 = np.dtype(np.float64)
+FLOAT32 = np.dtype(np.float32)
+
+# The largest scale: the largest standard draw is 64 ln 2 = 44.4 in float64 and 32 ln 2 = 22.2 in float32.
+_LARGEST_SCALE = {FLOAT64: float(np.finfo(np.float64).max) / 45, FLOAT32: float(np.finfo(np.float32).max) / 23}
+_NORMAL_SCALE = float(np.finfo(np.float32).tiny)  # neither 0 nor rounded to 0 in any dtype
+_LEAST_SCALE = {FLOAT64: 2.0**-1074, FLOAT32: 2.0**-149}  # the least subnormal numbers
+
+_CHECK_BLOCK = 1 << 16
+
+
+def epsilon(value: Any) -> Fraction:
+    """Return epsilon as the exact number that its text shows; it must be finite and > 0."""
+    return _positive_amount("epsilon", value, _numbers.as_printed)
+
+
+def sensitivity(value: Any) -> Fraction:
+    """Return a sensitivity at its exact stored value; it must be finite and > 0."""
+    return _positive_amount("sensitivity", value, _numbers.as_stored)
+
+
+def seed(value: Any) -> np.random.SeedSequence:
+    """Return the SeedSequence of an int >= 0, of a sequence of such ints, or the SeedSequence that was given."""
+    if isinstance(value, np.random.SeedSequence):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        if value < 0:
+            raise ValueError(f"seed must be >= 0, got {_shown(value)}")
+        return np.random.SeedSequence(int(value))
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes | bytearray):
+        numbers = list(value)
+        if numbers and all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in numbers):
+            if min(numbers) < 0:
+                raise ValueError(f"seed must hold ints >= 0 only, got {_shown(value)}")
+            return np.random.SeedSequence([int(n) for n in numbers])
+    raise TypeError(f"seed must be None, an int, a sequence of ints or a SeedSequence, got {_shown(value)}")
+
+
+def rounds(value: Any) -> int:
+    """Return ChaCha's number of rounds: 8, 12 or 20."""
+    if isinstance(value, bool) or value not in ROUNDS:
+        raise ValueError(f"rounds must be 8, 12 or 20, got {_shown(value)}")
+    return int(value)
+
+
+def threads(value: Any) -> int | None:
+    """Return a number of threads >= 1, or None for all cores that may be used."""
+    if value is None:
+        return None
+    return count("threads", value, least=1)
+
+
+def count(name: str, value: Any, least: int = 0) -> int:
+    """Return an int of at least ``least``."""
+    number = _integer(name, value)
+    if number < least:
+        raise ValueError(f"{name} must be >= {least}, got {_shown(value)}")
+    return number
+
+
+def position(value: Any, largest: int) -> int:
+    """Return a place in a stream, in 64-bit words."""
+    number = _integer("position", value)
+    if not 0 <= number <= largest:
+        raise ValueError(f"position must be from 0 to 2**{largest.bit_length() - 1}, got {_shown(value)}")
+    return number
+
+
+def labels(values: tuple[Any, ...]) -> tuple[str | int | bytes, ...]:
+    """Return the labels of a child: at least one, each str, int or bytes."""
+    if not values:
+        raise TypeError("labels must hold at least one str, int or bytes, got none")
+    checked: list[str | int | bytes] = []
+    for label in values:
+        if isinstance(label, np.integer):
+            checked.append(int(label))
+        elif isinstance(label, str | int | bytes) and not isinstance(label, bool):
+            checked.append(label)
+        else:
+            raise TypeError(f"labels must be str, int or bytes, got {_shown(label)}")
+    return tuple(checked)
+
+
+def method(value: Any) -> Method:
+    """Return the name of a sampling method."""
+    if value == "inverse":
+        return "inverse"
+    if value == "exponential_difference":
+        return "exponential_difference"
+    raise ValueError(f'method must be "inverse" or "exponential_difference", got {_shown(value)}')
+
+
+def dtype(value: Any) -> np.dtype[Any]:
+    """Return float64 or float32."""
+    if value is np.float64:
+        return FLOAT64
+    with contextlib.suppress(TypeError):
+        for kind in (FLOAT64, FLOAT32):
+            if value is not None and np.dtype(value) == kind:
+                return kind
+    raise TypeError(f"dtype must be float64 or float32, got {_shown(value)}")
+
+
+def size(value: Any) -> tuple[int, ...] | None:
+    """Return the shape that a size asks for; None stays None."""
+    if value is None:
+        return None
+    if type(value) is int and value >= 0:
+        return (value,)
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes):
+        return tuple(count("size", n) for n in value)
+    return (count("size", value),)
+
+
+def number_or_array(name: str, value: Any) -> Parameter:
+    """Return a real number as a float, and anything array-like as an array of real numbers (bool excepted)."""
+    if type(value) is float:
+        return value
+    if type(value) is int or isinstance(value, Fraction | Decimal):
+        return _as_float(name, value)
+    array = _real_array(name, value)
+    if array.dtype.kind == "b":
+        raise TypeError(f"{name} must be real numbers, got dtype bool")
+    return float(array) if array.ndim == 0 else array
+
+
+def values(value: Any) -> NDArray[Any]:
+    """Return array-like values to which noise is added: integers, bool, float32 or float64."""
+    return _real_array("values", value)
+
+
+def scale(value: Any, kind: np.dtype[Any], name: str = "scale") -> Parameter:
+    """Return a scale, finite, >= 0, not -0.0, and small enough that no draw of this dtype overflows."""
+    checked = number_or_array(name, value)
+    if isinstance(checked, float):
+        _scale_number(name, checked, kind)
+        return checked
+    if checked.size:
+        low, high = float(checked.min()), float(checked.max())
+        # Two reductions without a temporary settle the usual case; only a doubtful array is searched.
+        if not (low > _LEAST_SCALE[kind] and high <= _LARGEST_SCALE[kind]):
+            _scale_search(name, checked, kind)
+    return checked
+
+
+def interval(loc: Any, low: Any, high: Any) -> tuple[Parameter, Parameter, Parameter]:
+    """Return (loc, low, high) with loc finite, low <= high, low < inf and high > -inf."""
+    loc = finite("loc", loc)
+    low, high = number_or_array("low", low), number_or_array("high", high)
+    for name, bound, wrong in (("low", low, math.inf), ("high", high, -math.inf)):
+        if np.any(np.isnan(bound)) or np.any(np.equal(bound, wrong)):
+            raise ValueError(f"{name} must not be NaN or {wrong}, got {_shown(bound)}")
+    shape({"low": low, "high": high}, None)
+    if np.any(np.greater(low, high)):
+        raise ValueError(f"low must be <= high, got low {_shown(low)} and high {_shown(high)}")
+    return loc, low, high
+
+
+def shape(parameters: dict[str, Any], wanted: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the shape that the parameters broadcast to; a wanted shape may extend it but never shrink it."""
+    shapes = {name: value.shape for name, value in parameters.items() if type(value) is not float}
+    if not shapes:
+        return () if wanted is None else wanted
+    try:
+        common = np.broadcast_shapes(*shapes.values())
+        if wanted is None or np.broadcast_shapes(common, wanted) == wanted:
+            return common if wanted is None else wanted
+    except ValueError:
+        pass
+    told = " and ".join(f"{name} of shape {found}" for name, found in shapes.items())
+    target = "" if wanted is None else f" to shape {wanted}"
+    raise ValueError(f"arguments must broadcast{target}, got {told}")
+
+
+def output(out: Any, kind: np.dtype[Any], wanted: tuple[int, ...] | None, name: str = "out") -> NDArray[Any]:
+    """Return an array to write to as a plain array: of this dtype, writeable, of the wanted shape."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"{name} must be a numpy array, got {type(out).__name__}")
+    if out.dtype != kind:
+        raise TypeError(f"{name} must have dtype {kind}, got {out.dtype}")
+    if not out.flags.writeable:
+        raise ValueError(f"{name} must be writeable, got a read-only array")
+    if wanted is not None and out.shape != wanted:
+        raise ValueError(f"{name} must have shape {wanted}, got {out.shape}")
+    if not out.flags.c_contiguous and 0 in out.strides:
+        raise ValueError(f"{name} must not repeat its own memory, got strides {out.strides} for shape {out.shape}")
+    return out if type(out) is np.ndarray else np.asarray(out)
+
+
+def _scale_number(name: str, value: float, kind: np.dtype[Any]) -> None:
+    if _NORMAL_SCALE <= value <= _LARGEST_SCALE[kind]:
+        return
+    if not 0.0 <= value < math.inf or (value == 0.0 and math.copysign(1.0, value) < 0.0):
+        raise ValueError(f"{name} must be finite and >= 0, and not -0.0, got {value!r}")
+    if value > _LARGEST_SCALE[kind]:
+        raise OverflowError(
+            f"{name} must be at most {_LARGEST_SCALE[kind]:.6g} for {kind}, got {value!r}: a draw could pass the "
+            "largest float; log_laplace takes the logarithm of a scale of any size"
+        )
+    if kind == FLOAT32 and value > 0.0 and np.float32(value) == 0.0:
+        least = _LEAST_SCALE[kind]
+        raise ValueError(f"{name} must be 0 or at least {least:.6g} for {kind}, got {value!r}: it would round to 0")
+
+
+def _scale_search(name: str, array: NDArray[Any], kind: np.dtype[Any]) -> None:
+    for start in range(0, array.size, _CHECK_BLOCK):
+        block = np.asarray(array.flat[start : start + _CHECK_BLOCK], dtype=np.float64)
+        sure = (block > _LEAST_SCALE[kind]) & (block <= _LARGEST_SCALE[kind]) | (block == 0.0) & ~np.signbit(block)
+        for i in np.flatnonzero(~sure):
+            where = ", ".join(str(int(k)) for k in np.unravel_index(start + int(i), array.shape))
+            _scale_number(f"{name}[{where}]", float(block[i]), kind)
+
+
+def finite(name: str, value: Any) -> Parameter:
+    """Return a real number or an array of them, all finite."""
+    return _finite(name, number_or_array(name, value))
+
+
+def _as_float(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise OverflowError(f"{name} must fit in a float64, got {_shown(value)}") from None
+
+
+def _finite(name: str, value: Parameter) -> Parameter:
+    if not np.all(np.isfinite(value)):
+        raise ValueError(f"{name} must be finite, got {_shown(value)}")
+    return value
+
+
+def _real_array(name: str, value: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # rows of different length
+        raise ValueError(f"{name} must be a number or a regular array, got {_shown(value)}") from error
+    if array.size == 0 and array.dtype == np.float64:
+        return array
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize not in (1, 2, 4, 8) or array.dtype.char == "e":
+        raise TypeError(f"{name} must be real numbers (integers, float32 or float64), got dtype {array.dtype}")
+    return array
+
+
+def _integer(name: str, value: Any) -> int:
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be an int, got {_shown(value)}")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an int, got {_shown(value)}") from None
+
+
+def _positive_amount(name: str, value: Any, read: Callable[[Any], Fraction | None]) -> Fraction:
+    try:
+        amount = read(value)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be a number (int, float, Decimal, Fraction or numeric text), got {_shown(value)}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"{name} {error}, got {_shown(value)}") from None
+    if amount is None or amount <= 0:
+        raise ValueError(f"{name} must be finite and > 0, got {_shown(value)}")
+    return amount
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,79 @@
+"""Exact reading of amounts: what a person wrote is what is computed with."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MAX_DECIMAL_EXPONENT", "as_printed", "as_stored", "fraction_up"]
+
+MAX_DECIMAL_EXPONENT = 1_000_000
+"""The largest power of ten that text or a Decimal may carry."""
+
+
+def as_printed(value: Any) -> Fraction | None:
+    """Read a number as it prints, so that the float 0.1 is one tenth; None for NaN and the infinities.
+
+    Used for epsilon and delta. bool, complex and text that is no number raise TypeError.
+    """
+    if isinstance(value, float | np.floating):
+        value = repr(float(value)) if isinstance(value, float | np.float64) else str(value)
+    return _exact(value)
+
+
+def as_stored(value: Any) -> Fraction | None:
+    """Read a number at its exact stored value, so that the float 0.1 is 0x1.999999999999ap-4; None if not finite.
+
+    Used for sensitivities and bounds. bool, complex and text that is no number raise TypeError.
+    """
+    if isinstance(value, float | np.floating):
+        value = float(value)
+        return Fraction(value) if math.isfinite(value) else None
+    return _exact(value)
+
+
+def fraction_up(value: Fraction) -> float:
+    """Return the least float64 that is not below ``value``; inf beyond the largest."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
+    return nearest if math.isinf(nearest) or Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def _exact(value: Any) -> Fraction | None:
+    if isinstance(value, bool | np.bool_):
+        raise TypeError("a bool is not an amount")
+    if isinstance(value, int | np.integer):
+        return Fraction(int(value))
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, str):
+        return _from_text(value)
+    if isinstance(value, Decimal):
+        return _from_decimal(value)
+    raise TypeError(f"a {type(value).__name__} is not an amount")
+
+
+def _from_text(text: str) -> Fraction | None:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        try:
+            return Fraction(text)  # "1/3"
+        except (ValueError, ZeroDivisionError):
+            raise TypeError("text is not an amount") from None
+    return _from_decimal(number)
+
+
+def _from_decimal(number: Decimal) -> Fraction | None:
+    # An exact fraction of 1e1000000 fits in 400 KiB; beyond that text of ten characters could fill the memory.
+    if not number.is_finite():
+        return None
+    if number and abs(number.adjusted()) > MAX_DECIMAL_EXPONENT:
+        raise ValueError(f"must have a decimal exponent of at most {MAX_DECIMAL_EXPONENT}")
+    return Fraction(number)

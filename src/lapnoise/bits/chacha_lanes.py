@@ -1,0 +1,162 @@
+"""Sixteen ChaCha blocks side by side in vector registers: the same words as ``bits.chacha``, some 1,000 times faster.
+
+LLVM splits the sixteen lanes into whatever the machine has: one AVX-512 register, two of AVX2, four of SSE2 or NEON.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from lapnoise._jit import device, intrinsic, kernel
+from lapnoise.bits.chacha import COLUMNS_AND_DIAGONALS, CONSTANTS, ROTATIONS
+
+__all__ = [
+    "BATCH_WORDS",
+    "GROUP_WORDS",
+    "SOURCE_WORDS",
+    "WORD_ROOM",
+    "copy_words",
+    "refill",
+]
+
+LANES = 16
+GROUP_WORDS = 128
+"""64-bit words in one group of sixteen blocks."""
+
+BATCH_WORDS = 512
+"""Words that a kernel makes and uses up at a time: 4 KiB, so that they and what is made of them stay in L1."""
+
+WORD_ROOM = BATCH_WORDS + GROUP_WORDS
+"""Words of scratch that ``refill`` may write: a batch that starts inside a group touches one group more."""
+
+SOURCE_WORDS = 6
+"""Length of a source array: the key in four words, the stream id, and half the number of rounds."""
+
+_WORD32 = ir.IntType(32)
+_WORD64 = ir.IntType(64)
+_LANES = ir.VectorType(_WORD32, LANES)
+
+
+@intrinsic
+def _write_group(typingctx: Any, words: Any, start: Any, source: Any, group: Any) -> Any:
+    """Write the 128 words of a group to ``words[start:]``."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words_array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        source_array = context.make_array(signature.args[2])(context, builder, arguments[2])
+        first = _first_state(builder, source_array.data, arguments[3])
+        half_rounds = builder.load(builder.gep(source_array.data, [_index(5)]), align=8)
+        last = _emit_rounds(builder, first, half_rounds)
+        target = builder.bitcast(builder.gep(words_array.data, [arguments[1]]), _LANES.as_pointer())
+        for i in range(16):
+            # A slice of words need not lie on a register's boundary, so the store claims no more than a word's.
+            builder.store(builder.add(last[i], first[i]), builder.gep(target, [_index(i)]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(words, types.int64, source, types.uint64), emit
+
+
+def _first_state(builder: Any, source: Any, group: Any) -> list[Any]:
+    half_words = builder.bitcast(source, _WORD32.as_pointer())
+    key = [builder.load(builder.gep(half_words, [_index(i)]), align=4) for i in range(8)]
+    stream = [builder.load(builder.gep(half_words, [_index(i)]), align=4) for i in (8, 9)]
+    # 16 times a group's number ends in four zero bits, so adding a lane's number never carries into the high half.
+    block = builder.shl(group, ir.Constant(_WORD64, 4))
+    block_low = builder.trunc(block, _WORD32)
+    block_high = builder.trunc(builder.lshr(block, ir.Constant(_WORD64, 32)), _WORD32)
+    return [
+        *(_constant(word) for word in CONSTANTS),
+        *(_spread(builder, word) for word in key),
+        builder.add(_spread(builder, block_low), ir.Constant(_LANES, list(range(LANES)))),
+        _spread(builder, block_high),
+        *(_spread(builder, half) for half in stream),
+    ]
+
+
+def _emit_rounds(builder: Any, first: list[Any], half_rounds: Any) -> list[Any]:
+    before = builder.block
+    loop = builder.append_basic_block("double_round")
+    after = builder.append_basic_block("rounds_done")
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    left = builder.phi(_WORD64)
+    left.add_incoming(half_rounds, before)
+    state = [builder.phi(_LANES) for _ in range(16)]
+    for entering, start in zip(state, first, strict=True):
+        entering.add_incoming(start, before)
+    x = list(state)
+    for layer in COLUMNS_AND_DIAGONALS:
+        for turn in (0, 2):
+            # The four quarter rounds step by step together, not one after the other: with registers short (AVX2) this
+            # order spills less, 0.80 against 0.93 ns a word at 8 rounds.
+            for a, b, _, _ in layer:
+                x[a] = builder.add(x[a], x[b])
+            for a, _, _, d in layer:
+                x[d] = _rotate(builder, builder.xor(x[d], x[a]), ROTATIONS[turn])
+            for _, _, c, d in layer:
+                x[c] = builder.add(x[c], x[d])
+            for _, b, c, _ in layer:
+                x[b] = _rotate(builder, builder.xor(x[b], x[c]), ROTATIONS[turn + 1])
+    for entering, end in zip(state, x, strict=True):
+        entering.add_incoming(end, loop)
+    still = builder.sub(left, ir.Constant(_WORD64, 1))
+    left.add_incoming(still, loop)
+    builder.cbranch(builder.icmp_unsigned("!=", still, ir.Constant(_WORD64, 0)), loop, after)
+    builder.position_at_end(after)
+    return x
+
+
+def _rotate(builder: Any, value: Any, count: int) -> Any:
+    signature = ir.FunctionType(_LANES, [_LANES] * 3)
+    funnel_shift = cgutils.get_or_insert_function(builder.module, signature, f"llvm.fshl.v{LANES}i32")
+    return builder.call(funnel_shift, [value, value, _constant(count)])
+
+
+def _spread(builder: Any, word: Any) -> Any:
+    undefined = ir.Constant(_LANES, ir.Undefined)
+    single = builder.insert_element(undefined, word, ir.Constant(_WORD32, 0))
+    return builder.shuffle_vector(single, undefined, ir.Constant(_LANES, [0] * LANES))
+
+
+def _constant(word: int) -> Any:
+    return ir.Constant(_LANES, [word] * LANES)
+
+
+def _index(i: int) -> Any:
+    return ir.Constant(_WORD64, i)
+
+
+@device
+def refill(words: Any, source: Any, position: int, wanted: int, draw_words: int) -> Any:
+    """Write the next batch of the stream to ``words`` and return (skip, count).
+
+    Afterwards ``words[skip : skip + count]`` are the words from ``position`` on, with 1 <= count <= wanted. A batch
+    ends at a group's end, so that the next one wastes nothing; only where that would cut a draw of two words in half
+    (``draw_words`` = 2 from an odd position) each batch makes a group more.
+
+    Requires ``words`` of WORD_ROOM entries, and ``wanted`` >= 1 and a multiple of ``draw_words`` (1 or 2).
+    """
+    group = position >> 7
+    skip = position & 127
+    room = BATCH_WORDS - skip
+    if room & (draw_words - 1):
+        room = BATCH_WORDS
+    count = min(room, wanted)
+    for i in range((skip + count + GROUP_WORDS - 1) >> 7):
+        _write_group(words, i * GROUP_WORDS, source, np.uint64(group + i))
+    return skip, count
+
+
+@kernel
+def copy_words(out: Any, source: Any, position: int, scratch: Any) -> None:
+    """Write the words from ``position`` on to ``out`` (uint64)."""
+    words = scratch[:WORD_ROOM]
+    done = 0
+    while done < out.size:
+        skip, count = refill(words, source, position + done, out.size - done, 1)
+        out[done : done + count] = words[skip : skip + count]
+        done += count
