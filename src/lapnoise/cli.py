@@ -1,0 +1,235 @@
+"""The command ``lapnoise``.
+
+Data go to files or stdout, messages and the progress bar to stderr. Only Click is imported here: what a command needs
+is imported inside it, so that help and usage errors answer at once.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, printable, say, show_warning
+from lapnoise._version import __version__
+from lapnoise.errors import InputDataError, LapnoiseWarning, OutputError
+
+if TYPE_CHECKING:
+    from lapnoise.files import Receipt
+    from lapnoise.files._noising import Noising
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv
+        Arguments behind the program's name; None means those of the process.
+
+    Returns
+    -------
+    int
+        0 done, 1 unexpected, 2 usage, 3 bad input data, 4 output could not be written, 130 interrupted.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LapnoiseWarning)
+        warnings.showwarning = show_warning
+        try:
+            code = _commands.main(None if argv is None else list(argv), "lapnoise", standalone_mode=False)
+        except click.ClickException as error:
+            say(f"{error.format_message()} (lapnoise --help lists what there is)")
+            return ExitCode.USAGE
+        except (click.Abort, KeyboardInterrupt):
+            return ExitCode.INTERRUPTED
+    return code if isinstance(code, int) else ExitCode.DONE
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="lapnoise", message="%(prog)s %(version)s")
+@click.pass_context
+def _commands(context: click.Context) -> int:
+    """Laplace noise at memory speed from cryptographic randomness.
+
+    Exit codes: 0 done, 1 unexpected, 2 usage, 3 bad input data, 4 output could not be written, 130 interrupted.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+    return ExitCode.DONE
+
+
+@_commands.command()
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST")
+@click.option("--epsilon", metavar="E", required=True, help="Privacy cost of the whole file, for instance 0.5 or 1/3.")
+@click.option(
+    "--sensitivity",
+    metavar="D",
+    required=True,
+    help="L1 sensitivity of the vector of ALL noised cells: how much one person's data can change them in sum.",
+)
+@click.option(
+    "--columns",
+    metavar="A,B",
+    multiple=True,
+    help="Columns to noise. May be left out when exactly one column is numeric. Quote a name that has a comma in it.",
+)
+@click.option("--seed", metavar="N", type=click.IntRange(min=0), help="Repeatable noise for tests; protects nobody.")
+@click.option("--force", is_flag=True, help="Replace DST if it exists.")
+@click.option("--dry-run", is_flag=True, help="Check everything, print what would be done, write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON object on stdout.")
+@click.option("--quiet", is_flag=True, help="Neither summary nor progress bar; warnings and errors stay.")
+@click.option("--format", "file_format", type=click.Choice(["csv", "npy"]), help="Format, where SRC's name says none.")
+@click.option(
+    "--delimiter", metavar="C", help="Delimiter of a CSV file, or the word tab. Default: comma, tab for .tsv."
+)
+@click.option(
+    "--missing",
+    metavar="TEXT",
+    multiple=True,
+    help="What a missing cell says; repeat for more. Default: empty, NA, NaN, nan, null, None.",
+)
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(min=1), help="Threads that draw. Default: the usable cores."
+)
+def noise(
+    source: str,
+    target: str,
+    epsilon: str,
+    sensitivity: str,
+    columns: tuple[str, ...],
+    seed: int | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    file_format: str | None,
+    delimiter: str | None,
+    missing: tuple[str, ...],
+    threads: int | None,
+) -> int:
+    """Add Laplace noise to numbers in SRC and write DST.
+
+    SRC is a CSV (.csv, .tsv) or NPY (.npy) file. It is never changed; DST appears whole or not at all.
+
+    All noised cells together form one released vector: --sensitivity is the L1 sensitivity of that whole vector, and
+    the whole file costs epsilon. The noise has scale sensitivity / epsilon. Row count, order, missing cells and columns
+    that are not named are published as they are.
+
+    The noise is not yet hardened against floating-point attacks.
+    """
+
+    def run() -> int:
+        from lapnoise.files import MISSING
+        from lapnoise.files._noising import prepared
+
+        bar = ProgressBar(shown=not quiet and sys.stderr.isatty())
+        try:
+            with (
+                bar,
+                prepared(
+                    source,
+                    target,
+                    epsilon=epsilon,
+                    sensitivity=sensitivity,
+                    columns=_names(columns) if columns else None,
+                    seed=seed,
+                    force=force,
+                    format=file_format,
+                    delimiter={"tab": "\t", r"\t": "\t"}.get(delimiter or "", delimiter),
+                    missing=missing or MISSING,
+                    progress=bar.show,
+                    threads=threads,
+                ) as noising,
+            ):
+                receipt = noising.plan if dry_run else _run(noising, bar)
+        except InputDataError as error:
+            say(f"{source}: {error}")
+            return ExitCode.BAD_INPUT
+        except OutputError as error:
+            say(str(error))
+            return ExitCode.NO_OUTPUT
+        except OSError as error:
+            say(f"source cannot be read: {source!r}: {error.strerror or type(error).__name__}")
+            return ExitCode.USAGE
+        except (TypeError, ValueError, OverflowError) as error:
+            say(str(error))
+            return ExitCode.USAGE
+        _print_receipt(receipt, as_json=as_json, quiet=quiet)
+        return ExitCode.DONE
+
+    return guarded(run)
+
+
+@_commands.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def doctor(as_json: bool) -> int:
+    """Say what lapnoise runs on: versions, processor, threads, cache, extras and the first words of a known stream."""
+
+    def run() -> int:
+        from lapnoise._doctor import examine
+
+        facts = examine()
+        if as_json:
+            click.echo(json.dumps(facts))
+        else:
+            for name, value in facts.items():
+                click.echo(f"{name.replace('_', ' ')}: {_plain(value)}")
+        return ExitCode.DONE
+
+    return guarded(run)
+
+
+def _run(noising: Noising, bar: ProgressBar) -> Receipt:
+    try:
+        return noising.run(bar.show)
+    except (InputDataError, OutputError):
+        raise
+    except (TypeError, ValueError, OverflowError, OSError) as error:
+        # Arguments and source were found good before.
+        raise UnexpectedError from error
+
+
+def _names(columns: tuple[str, ...]) -> list[str]:
+    return [name for text in columns for name in next(csv.reader([text], skipinitialspace=True), [""])]
+
+
+def _print_receipt(receipt: Receipt, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(receipt.to_dict()))
+        return
+    if quiet:
+        return
+    columns = f" in {', '.join(receipt.columns)}" if receipt.columns else ""
+    lines = [
+        f"{receipt.source} -> {receipt.target}: {receipt.cells_noised} cells{columns} "
+        f"{'would be ' if receipt.dry_run else ''}noised, {receipt.cells_missing} missing, {receipt.rows} rows",
+        f"scale {receipt.scale!r} = sensitivity {receipt.sensitivity} / epsilon {receipt.epsilon}; "
+        f"the whole file costs epsilon {receipt.epsilon}",
+        receipt.cost,
+        f"warning: {receipt.warning}",
+    ]
+    for line in lines:
+        if receipt.dry_run:
+            click.echo(printable(line))
+        else:
+            say(line)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(part)}" for name, part in value.items())
+    if isinstance(value, list):
+        return " ".join(map(_plain, value))
+    if value is None:
+        return "absent"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

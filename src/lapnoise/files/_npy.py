@@ -1,0 +1,168 @@
+"""NPY: noise on every value of one array, whose shape, order and float type stay."""
+
+from __future__ import annotations
+
+import io
+import math
+import mmap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from lapnoise.errors import InputDataError
+from lapnoise.files._contents import AddNoise, Contents, Done
+from lapnoise.files._source import Source
+from lapnoise.files._target import Target
+
+__all__ = ["CHUNK_VALUES", "MAPPED_VALUES", "NpyFile"]
+
+CHUNK_VALUES = 1 << 17
+"""How many values are read at a time, without effect on the result; even, since a float32 draw takes half a word."""
+
+MAPPED_VALUES = 1 << 22
+"""The same for arrays in Fortran order, where every chunk touches a part of every column."""
+
+
+class NpyFile:
+    """An NPY file, versions 1 to 3 of the format, of real numbers.
+
+    float32 and float64 stay what they are, byte order included. Integers become float64, rounded where they are beyond
+    2**53, as ``astype`` does.
+
+    Parameters
+    ----------
+    source
+        The file.
+    """
+
+    unit = "values"
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._shape: tuple[int, ...] = ()
+        self._fortran = False
+        self._dtype: np.dtype[Any] = np.dtype(np.float64)
+        self._offset = 0
+
+    def check(self, done: Done) -> Contents:
+        """Read the whole file, refuse what cannot be noised, and say what is there."""
+        self._read_header()
+        missing = start = 0
+        for values in self._chunks():
+            if values.dtype.kind == "f":
+                self._refuse_infinite(values, start)
+                missing += int(np.count_nonzero(np.isnan(values)))
+            start += values.size
+            done(start)
+        if self._source.read(1):
+            raise InputDataError("the file has bytes after its array")
+        rows = self._shape[0] if self._shape else 1
+        return Contents((), rows, self._size, missing, float32=self._working_dtype == np.float32)
+
+    def noise(self, target: Target, add_noise: AddNoise, done: Done) -> None:
+        """Read the whole file again and write it with noise; places in the released vector follow C order."""
+        header = self._header_for_target()
+        target.write(header)
+        if self._needs_map:
+            self._noise_mapped(target, len(header), add_noise, done)
+            return
+        self._source.read(self._offset)
+        total = 0
+        for values in self._chunks():
+            noisy = values.astype(self._working_dtype)
+            add_noise(noisy)
+            target.write(noisy.astype(self._target_dtype, copy=False).tobytes())
+            total += values.size
+            done(total)
+
+    @property
+    def _size(self) -> int:
+        return math.prod(self._shape)
+
+    @property
+    def _needs_map(self) -> bool:
+        # With at most one axis longer than 1 both orders are the same.
+        return self._fortran and self._size > 0 and sum(length > 1 for length in self._shape) > 1
+
+    @property
+    def _working_dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float32 if self._dtype.kind == "f" and self._dtype.itemsize == 4 else np.float64)
+
+    @property
+    def _target_dtype(self) -> np.dtype[Any]:
+        return self._dtype if self._dtype.kind == "f" else self._working_dtype
+
+    def _read_header(self) -> None:
+        try:
+            version = npy_format.read_magic(self._source)
+        except ValueError:
+            raise InputDataError("the file does not begin as an NPY file does") from None
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise InputDataError(f"the file has version {version[0]}.{version[1]} of the NPY format; 1 to 3 are read")
+        # Version 3 differs from 2 in the encoding of field names alone, and records are refused.
+        read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
+        try:
+            self._shape, self._fortran, self._dtype = read(self._source)
+        except (ValueError, TypeError, SyntaxError):
+            raise InputDataError("the header of the NPY file cannot be read") from None
+        kind, width = self._dtype.kind, self._dtype.itemsize
+        if not (kind in "iu" or (kind == "f" and width in (4, 8))):
+            name = "records" if kind == "V" else str(self._dtype)
+            raise InputDataError(f"the array must be of float32, float64 or integers, got {name}")
+        self._offset = self._source.tell()
+        expected = self._offset + self._size * width
+        size = self._source.size
+        if min(self._shape, default=0) < 0 or size < expected:
+            raise InputDataError(f"the file ends early: it has {size} bytes, its header promises {expected}")
+
+    def _header_for_target(self) -> bytes:
+        buffer = io.BytesIO()
+        npy_format.write_array_header_1_0(
+            buffer,
+            {
+                "descr": npy_format.dtype_to_descr(self._target_dtype),
+                "fortran_order": self._fortran,
+                "shape": self._shape,
+            },
+        )
+        return buffer.getvalue()
+
+    def _chunks(self) -> Iterator[NDArray[Any]]:
+        width = self._dtype.itemsize
+        for start in range(0, self._size, CHUNK_VALUES):
+            count = min(CHUNK_VALUES, self._size - start)
+            data = self._source.read(count * width)
+            if len(data) < count * width:
+                raise InputDataError("the file ends early")
+            yield np.frombuffer(data, self._dtype)
+
+    def _refuse_infinite(self, values: NDArray[Any], start: int) -> None:
+        infinite = np.flatnonzero(np.isinf(values))
+        if infinite.size:
+            place = start + int(infinite[0])
+            index = np.unravel_index(place, self._shape, order="F" if self._fortran else "C")
+            shown = ", ".join(str(int(i)) for i in index)
+            flat = int(np.ravel_multi_index(index, self._shape)) if index else 0
+            raise InputDataError(
+                f"the value at index ({shown}), flat index {flat}, is infinite; a finite number or NaN must stand there"
+            )
+
+    def _noise_mapped(self, target: Target, offset: int, add_noise: AddNoise, done: Done) -> None:
+        source_map = mmap.mmap(self._source.fileno(), 0, access=mmap.ACCESS_READ)
+        target_map = target.append_mapped(self._size * self._target_dtype.itemsize)
+        read: NDArray[Any] = np.ndarray(self._shape, self._dtype, source_map, self._offset, order="F")
+        written: NDArray[Any] = np.ndarray(self._shape, self._target_dtype, target_map, offset, order="F")
+        for start in range(0, self._size, MAPPED_VALUES):
+            # A flat iterator walks in C order whatever the order in memory.
+            noisy = read.flat[start : start + MAPPED_VALUES].astype(self._working_dtype)
+            add_noise(noisy)
+            written.flat[start : start + MAPPED_VALUES] = noisy
+            # Gives the pages back, so that memory does not grow with the file; what was written stays in the file.
+            if hasattr(mmap, "MADV_DONTNEED"):
+                source_map.madvise(mmap.MADV_DONTNEED)
+                target_map.madvise(mmap.MADV_DONTNEED)
+            done(start + noisy.size)
+        target.digest_map(target_map)

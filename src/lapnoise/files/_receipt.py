@@ -1,0 +1,111 @@
+"""What a run says about itself: enough to check it and what it cost, nothing that the data could be read from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["COST", "NOT_HARDENED", "SEEDED", "Receipt", "exact_text", "nearest_float"]
+
+SEEDED = "The noise came from a seed, so that it can be drawn again: it protects nobody."
+
+NOT_HARDENED = (
+    "The noise is not yet hardened against floating-point attacks: the low bits of noised values can tell true values "
+    "apart."
+)
+
+COST = (
+    "All noised cells form one released vector: sensitivity is the L1 sensitivity of that whole vector, and the whole "
+    "file costs epsilon. Row count, order, missing cells and columns not named are published as they are."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Record of one run of :func:`lapnoise.files.add_noise`.
+
+    There is no digest of the source: who knows all rows but one could find the last by trying.
+
+    Attributes
+    ----------
+    version
+        Version of lapnoise.
+    source, target
+        The paths as they were given.
+    format
+        "csv" or "npy".
+    columns
+        Noised columns in file order; empty for an array.
+    rows
+        Data rows, or the length of an array's first axis.
+    cells_noised, cells_missing
+        Cells that got noise, and cells that were missing and stayed so.
+    epsilon, epsilon_float
+        Cost of the whole file: as an exact fraction, and as the nearest float (None beyond the floats).
+    sensitivity, sensitivity_float
+        L1 sensitivity of the vector of all noised cells, likewise.
+    scale
+        The scale b of the noise, sensitivity / epsilon rounded up; its variance is 2 b**2.
+    cost
+        What epsilon and sensitivity are about, in a sentence.
+    mechanism
+        "laplace": continuous Laplace noise in floating point.
+    generator
+        "chacha20".
+    seeded
+        Whether the noise came from a seed. It can be drawn again then, and protects nobody.
+    hardened
+        Whether the noise withstands floating-point attacks: False.
+    warning
+        What ``hardened`` and ``seeded`` mean, in plain sentences.
+    dry_run
+        Whether nothing was drawn or written; the counts say what would have been.
+    target_sha256
+        Digest of the target in hexadecimal; None for a dry run.
+    elapsed_seconds
+        Seconds that the run took.
+    """
+
+    version: str
+    source: str
+    target: str
+    format: str
+    columns: tuple[str, ...]
+    rows: int
+    cells_noised: int
+    cells_missing: int
+    epsilon: str
+    epsilon_float: float | None
+    sensitivity: str
+    sensitivity_float: float | None
+    scale: float
+    cost: str
+    mechanism: str
+    generator: str
+    seeded: bool
+    hardened: bool
+    warning: str
+    dry_run: bool
+    target_sha256: str | None
+    elapsed_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the receipt as a dictionary that ``json`` can write."""
+        return {**asdict(self), "columns": list(self.columns)}
+
+
+def exact_text(amount: Fraction, asked: Any) -> str:
+    """Return an amount as a fraction, or as it was asked when it has more digits than Python writes."""
+    try:
+        return str(amount)
+    except ValueError:
+        return str(asked)
+
+
+def nearest_float(amount: Fraction) -> float | None:
+    """Return the float nearest to an amount, None beyond the floats."""
+    try:
+        return float(amount)
+    except OverflowError:
+        return None

@@ -1,0 +1,279 @@
+"""A run as a whole: arguments, receipt, order of checks, and sources that change."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapnoise
+from lapnoise.errors import InputDataError, OutputError, SeededNoiseWarning
+from lapnoise.files import _npy, _rows, add_noise
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("a,n\nx,1\ny,\nz,3\n")
+    return path
+
+
+def test_receipt(source):
+    target = source.with_name("t.csv")
+    with pytest.warns(SeededNoiseWarning, match="came from a seed"):
+        receipt = add_noise(str(source), target, epsilon="0.5", sensitivity=Decimal(3), seed=1)
+    got = receipt.to_dict()
+    assert json.loads(json.dumps(got)) == got
+    assert got.pop("elapsed_seconds") > 0
+    assert "not yet hardened against floating-point attacks" in got.pop("warning")
+    assert "the whole file costs epsilon" in got.pop("cost")
+    assert got == {
+        "version": lapnoise.__version__,
+        "source": str(source),
+        "target": str(target),
+        "format": "csv",
+        "columns": ["n"],
+        "rows": 3,
+        "cells_noised": 2,
+        "cells_missing": 1,
+        "epsilon": "1/2",
+        "epsilon_float": 0.5,
+        "sensitivity": "3",
+        "sensitivity_float": 3.0,
+        "scale": 6.0,
+        "mechanism": "laplace",
+        "generator": "chacha20",
+        "seeded": True,
+        "hardened": False,
+        "dry_run": False,
+        "target_sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
+    }
+
+
+def test_receipt_holds_nothing_of_the_source(source):
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=1)
+    assert hashlib.sha256(source.read_bytes()).hexdigest() not in str(receipt)
+
+
+def test_seed_gives_the_same_bytes_twice(source):
+    for name in ("a.csv", "b.csv"):
+        with pytest.warns(SeededNoiseWarning):
+            add_noise(source, source.with_name(name), epsilon=1, sensitivity=1, seed=[3, 4])
+    assert source.with_name("a.csv").read_bytes() == source.with_name("b.csv").read_bytes()
+
+
+def test_dry_run_makes_nothing(source):
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=1, dry_run=True)
+    assert (receipt.dry_run, receipt.target_sha256, receipt.rows, receipt.cells_noised) == (True, None, 3, 2)
+    assert list(source.parent.iterdir()) == [source]
+
+
+def test_amounts_beyond_the_floats(source):
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon="1e400", sensitivity="1e401", dry_run=True)
+    assert (receipt.scale, receipt.epsilon_float, receipt.sensitivity_float) == (10.0, None, None)
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon="1e5000", sensitivity=Fraction(1, 3), dry_run=True)
+    assert (receipt.epsilon, receipt.sensitivity, receipt.scale) == ("1e5000", "1/3", 5e-324)
+
+
+def test_progress(source, monkeypatch):
+    monkeypatch.setattr(_rows, "BLOCK_BYTES", 8)
+    calls = []
+    add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=1, progress=lambda *call: calls.append(call))
+    checks = [call for call in calls if call[0] == "check"]
+    noises = [call for call in calls if call[0] == "noise"]
+    assert calls == checks + noises
+    assert checks[-1] == ("check", "rows", 3, None)
+    assert noises[-1] == ("noise", "rows", 3, 3)
+    assert [call[2] for call in noises] == sorted({call[2] for call in noises})
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"epsilon": 0}, ValueError, "epsilon must be finite and > 0, got 0"),
+        ({"epsilon": -1.0}, ValueError, r"epsilon must be finite and > 0, got -1\.0"),
+        ({"epsilon": "nan"}, ValueError, "epsilon must be finite and > 0, got 'nan'"),
+        ({"epsilon": float("inf")}, ValueError, "epsilon must be finite and > 0, got inf"),
+        ({"epsilon": "half"}, TypeError, "epsilon must be a number"),
+        ({"epsilon": None}, TypeError, "epsilon must be a number"),
+        ({"sensitivity": 0}, ValueError, "sensitivity must be finite and > 0, got 0"),
+        ({"sensitivity": True}, TypeError, "sensitivity must be a number"),
+        (
+            {"sensitivity": 1e308, "epsilon": 1e-9},
+            OverflowError,
+            "sensitivity / epsilon must be .* got more than any fl",
+        ),
+        ({"sensitivity": 4e306}, OverflowError, r"at most 3\.99\d*e\+306 for float64 values, got 4e\+306"),
+        ({"columns": []}, ValueError, "columns must name at least one column"),
+        ({"columns": ["n", " "]}, ValueError, "no empty name"),
+        ({"columns": ["n", "n"]}, ValueError, "columns must name each column once"),
+        ({"columns": 3}, TypeError, "columns must be names"),
+        ({"columns": [b"n"]}, TypeError, "columns must be names"),
+        ({"delimiter": ""}, ValueError, "delimiter must be one ASCII character"),
+        ({"delimiter": ";;"}, ValueError, "delimiter must be one ASCII character"),
+        ({"delimiter": "é"}, ValueError, "delimiter must be one ASCII character"),
+        ({"delimiter": '"'}, ValueError, "delimiter must be one ASCII character"),
+        ({"delimiter": "."}, ValueError, "delimiter must be one ASCII character"),
+        ({"delimiter": "\n"}, ValueError, "delimiter must be one ASCII character"),
+        ({"delimiter": 44}, TypeError, "delimiter must be one character of text"),
+        ({"missing": "NA"}, TypeError, "missing must be a sequence of texts"),
+        ({"missing": [1]}, TypeError, "missing must be a sequence of texts"),
+        ({"format": "parquet"}, ValueError, "format must be 'csv' or 'npy', got 'parquet'"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"seed": True}, TypeError, "seed"),
+        ({"threads": 0}, ValueError, "threads"),
+    ],
+)
+def test_arguments_that_are_refused(source, options, kind, message):
+    with pytest.raises(kind, match=message):
+        add_noise(source, source.with_name("t.csv"), **{"epsilon": 1, "sensitivity": 1, **options})
+    assert list(source.parent.iterdir()) == [source]
+
+
+def test_largest_scale_is_accepted(source):
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=3.9e306, columns="n")
+    assert receipt.scale == 3.9e306
+    assert np.isfinite(np.genfromtxt(source.with_name("t.csv"), delimiter=",", skip_header=1)[[0, 2], 1]).all()
+
+
+def test_formats_by_name(source):
+    with pytest.raises(
+        ValueError, match=r"source must end in \.csv, \.tsv or \.npy unless format is given, got suffix '\.t"
+    ):
+        add_noise(source.with_suffix(".txt"), "t.txt", epsilon=1, sensitivity=1)
+    with pytest.raises(ValueError, match=r"target must have the format of the source, csv, got suffix '\.npy'"):
+        add_noise(source, source.with_suffix(".npy"), epsilon=1, sensitivity=1)
+    upper = source.rename(source.with_name("S.CSV"))
+    assert add_noise(upper, source, epsilon=1, sensitivity=1).format == "csv"
+
+
+def test_sources_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        add_noise(tmp_path / "absent.csv", tmp_path / "t.csv", epsilon=1, sensitivity=1)
+    (tmp_path / "directory.csv").mkdir()
+    with pytest.raises(IsADirectoryError):
+        add_noise(tmp_path / "directory.csv", tmp_path / "t.csv", epsilon=1, sensitivity=1)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ValueError, match="source must be a regular file, since it is read twice"):
+        add_noise(tmp_path / "pipe.csv", tmp_path / "t.csv", epsilon=1, sensitivity=1)
+    assert not (tmp_path / "t.csv").exists()
+
+
+def test_existing_target_needs_force(source):
+    target = source.with_name("t.csv")
+    target.write_text("old")
+    with pytest.raises(OutputError, match="target exists"):
+        add_noise(source, target, epsilon=1, sensitivity=1)
+    assert target.read_text() == "old"
+    add_noise(source, target, epsilon=1, sensitivity=1, force=True)
+    assert target.read_text().startswith("a,n\nx,")
+
+
+def test_a_target_that_appears_during_the_run_stays(source):
+    target = source.with_name("t.csv")
+
+    def appear(stage: str, *_):
+        if stage == "noise":
+            target.write_text("theirs")
+
+    with pytest.raises(OutputError, match="appeared while it was being written"):
+        add_noise(source, target, epsilon=1, sensitivity=1, progress=appear)
+    assert target.read_text() == "theirs"
+    assert sorted(source.parent.iterdir()) == [source, target]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "a,n\nx,2\ny,\nz,3\n",
+        "a,n\nx,1\ny,\nz,3\nw,4\n",
+        "a,n\nx,1\n",
+        "a,n\nx,1\ny,\nz,secret\n",
+        "a,n\nx,1\ny,\nz\n",
+        "n,a\n1,x\n,y\n3,z\n",
+        "",
+    ],
+)
+def test_a_source_that_changes_between_the_readings(source, changed):
+    before = source.stat()
+
+    def change(stage: str, *_):
+        source.write_text(changed)
+        # As a change within the resolution of the clock would look.
+        os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    with pytest.raises(InputDataError, match="the source changed while it was being read; nothing was written"):
+        add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=1, progress=change)
+    assert list(source.parent.iterdir()) == [source]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_that_changes_between_the_readings(tmp_path, monkeypatch, order):
+    monkeypatch.setattr(_npy, "MAPPED_VALUES", 4)
+    source = tmp_path / "s.npy"
+    np.save(source, np.asarray(np.zeros((4, 4)), order=order))
+
+    def change(stage: str, *_):
+        if stage == "noise":
+            np.save(source, np.ones((4, 4)))
+
+    with pytest.raises(InputDataError, match="the source changed while it was being read; nothing was written"):
+        add_noise(source, tmp_path / "t.npy", epsilon=1, sensitivity=1, progress=change)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_source_replaced_by_another_file_has_no_effect(source):
+    def replace(stage: str, *_):
+        if stage == "check":
+            other = source.with_name("other.csv")
+            other.write_text("b,m\n")
+            other.replace(source)
+
+    add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=1, progress=replace)
+    assert source.with_name("t.csv").read_text().startswith("a,n\nx,")
+
+
+# The peak of this process alone: ru_maxrss of a child begins at that of its parent.
+PEAK = """
+import re, sys
+from pathlib import Path
+from lapnoise.files import _noising, _npy, add_noise
+_npy.MAPPED_VALUES = 1 << 18
+_noising.Noising._add_noise = lambda self, values: None
+add_noise(sys.argv[1], sys.argv[2], epsilon=1, sensitivity=1, columns=sys.argv[3:] or None)
+print(re.search("VmHWM:[^0-9]*([0-9]+) kB", Path("/proc/self/status").read_text())[1])
+"""
+only_with_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+
+
+def peak_mebibytes(source, target, *columns) -> float:
+    command = [sys.executable, "-c", PEAK, str(source), str(target), *columns]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024
+
+
+@only_with_proc
+def test_memory_does_not_grow_with_a_csv_file(tmp_path):
+    peaks = []
+    for megabytes in (3, 15):
+        source = tmp_path / f"{megabytes}.csv"
+        source.write_text("a,n\n" + 'abc,123\n"d",4\n' * (megabytes * 1_000_000 // 14))
+        peaks.append(peak_mebibytes(source, tmp_path / f"{megabytes}.out.csv", "n"))
+    assert peaks[1] - peaks[0] < 10
+
+
+@only_with_proc
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_memory_does_not_grow_with_an_array(tmp_path, order):
+    peaks = []
+    for rows in (3_000_000, 10_000_000):
+        source = tmp_path / f"{rows}.npy"
+        np.save(source, np.asarray(np.zeros((rows, 2), np.float32), order=order))
+        peaks.append(peak_mebibytes(source, tmp_path / f"{rows}.out.npy"))
+        source.unlink()
+    assert peaks[1] - peaks[0] < 20

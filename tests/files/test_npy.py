@@ -1,0 +1,162 @@
+"""NPY files noised: types, orders, shapes, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lapnoise import default_rng
+from lapnoise.errors import InputDataError, SeededNoiseWarning
+from lapnoise.files import _npy, add_noise
+
+
+def noised(folder: Path, array: np.ndarray, scale_text: str = "2", **options) -> np.ndarray:
+    source, target = folder / "s.npy", folder / "t.npy"
+    np.save(source, array)
+    before = source.read_bytes()
+    with pytest.warns(SeededNoiseWarning):
+        add_noise(source, target, epsilon=1, sensitivity=scale_text, seed=7, force=True, **options)
+    assert source.read_bytes() == before
+    return np.load(target)
+
+
+def expected_for(array: np.ndarray, dtype: type = np.float64, scale: float = 2.0) -> np.ndarray:
+    values = np.array(array, dtype, order="C")
+    return default_rng(7, rounds=20).add_laplace(values, scale)
+
+
+@pytest.mark.parametrize("chunk", [2, 6, 1 << 17])
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", ">f4"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (3, 5), (5, 1), (1, 5), (0, 3), (3, 1, 4), (2, 3, 5)])
+def test_floats_stay_what_they_are(tmp_path, monkeypatch, shape, order, dtype, chunk):
+    monkeypatch.setattr(_npy, "CHUNK_VALUES", chunk)
+    monkeypatch.setattr(_npy, "MAPPED_VALUES", chunk)
+    array = np.asarray(np.arange(np.prod(shape)).reshape(shape), dtype, order=order)
+    got = noised(tmp_path, array)
+    assert (got.dtype, got.shape) == (np.dtype(dtype), shape)
+    assert got.flags.f_contiguous == array.flags.f_contiguous
+    assert got.flags.c_contiguous == array.flags.c_contiguous
+    working = np.float32 if dtype[1:] == "f4" else np.float64
+    np.testing.assert_array_equal(got, expected_for(array, working))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "<i2", ">u2", "<i4", "<u4", ">i8", "<u8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_integers_become_float64(tmp_path, dtype, order):
+    array = np.asarray([[1, 2, 3], [100, np.iinfo(dtype).max, 0]], dtype, order=order)
+    got = noised(tmp_path, array)
+    assert got.dtype == np.float64
+    np.testing.assert_array_equal(got, expected_for(array.astype(np.float64)))
+
+
+def test_nan_stays_and_takes_its_word(tmp_path):
+    array = np.array([1.0, np.nan, 3.0])
+    draws = default_rng(7, rounds=20).laplace(0.0, 2.0, 3)
+    np.testing.assert_array_equal(noised(tmp_path, array), array + draws)
+    receipt = add_noise(tmp_path / "s.npy", tmp_path / "u.npy", epsilon=1, sensitivity=1)
+    assert (receipt.rows, receipt.cells_noised, receipt.cells_missing, receipt.columns) == (3, 2, 1, ())
+
+
+def test_long_array_is_that_of_one_call(tmp_path):
+    array = np.arange(300_001, dtype=np.float32)
+    np.testing.assert_array_equal(noised(tmp_path, array), expected_for(array, np.float32))
+
+
+def test_float32_scale_is_rounded_up(tmp_path):
+    np.save(tmp_path / "s.npy", np.zeros(3, np.float32))
+    scale = add_noise(tmp_path / "s.npy", tmp_path / "t.npy", epsilon=3, sensitivity=1).scale
+    assert float(np.float32(scale)) == scale > 1 / 3 > float(np.nextafter(np.float32(scale), np.float32(0)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sum_beyond_the_largest_float_saturates(tmp_path, dtype):
+    largest = np.finfo(dtype).max
+    np.save(tmp_path / "s.npy", np.array([largest, -largest] * 50, dtype))
+    add_noise(tmp_path / "s.npy", tmp_path / "t.npy", epsilon=1, sensitivity=float(largest) / 50)
+    got = np.load(tmp_path / "t.npy")
+    assert np.isfinite(got).all()
+    assert np.count_nonzero(np.abs(got) == largest) > 10
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_all_versions_of_the_format(tmp_path, version):
+    array = np.arange(5.0)
+    with (tmp_path / "v.npy").open("wb") as file:
+        np.lib.format.write_array(file, array, version=version)
+    with pytest.warns(SeededNoiseWarning):
+        add_noise(tmp_path / "v.npy", tmp_path / "t.npy", epsilon=1, sensitivity=2, seed=7)
+    np.testing.assert_array_equal(np.load(tmp_path / "t.npy"), expected_for(array))
+
+
+def refusal(folder: Path, kind: type[Exception] = InputDataError, **options) -> str:
+    before = sorted(folder.iterdir())
+    with pytest.raises(kind) as caught:
+        add_noise(folder / "s.npy", folder / "t.npy", **{"epsilon": 1, "sensitivity": 1, **options})
+    assert sorted(folder.iterdir()) == before
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("array", "name"),
+    [
+        (np.array([True]), "bool"),
+        (np.array([1j]), "complex128"),
+        (np.array([1], np.float16), "float16"),
+        (np.array([1], np.longdouble), str(np.dtype(np.longdouble))),
+        (np.array(["2000-01-01"], "datetime64[D]"), "datetime64[D]"),
+        (np.array(["a"]), "<U1"),
+        (np.array([{}], object), "object"),
+        (np.zeros(2, [("é", "f8")]), "records"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Stored array in format 3.0")
+def test_types_that_are_refused(tmp_path, array, name):
+    np.save(tmp_path / "s.npy", array)
+    assert refusal(tmp_path) == f"the array must be of float32, float64 or integers, got {name}"
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_infinite_values_are_named_and_not_shown(tmp_path, monkeypatch, order):
+    monkeypatch.setattr(_npy, "CHUNK_VALUES", 2)
+    array = np.asarray(np.zeros((3, 4)), order=order)
+    array[2, 1] = -np.inf
+    np.save(tmp_path / "s.npy", array)
+    assert refusal(tmp_path).startswith("the value at index (2, 1), flat index 9, is infinite")
+
+
+def test_infinite_number_without_axes(tmp_path):
+    np.save(tmp_path / "s.npy", np.array(np.inf))
+    assert refusal(tmp_path).startswith("the value at index (), flat index 0, is infinite")
+
+
+def test_broken_files(tmp_path):
+    source = tmp_path / "s.npy"
+    np.save(source, np.arange(10.0))
+    data = source.read_bytes()
+    for cut in (1, 8, 79, 80):
+        source.write_bytes(data[:-cut])
+        assert (
+            refusal(tmp_path) == f"the file ends early: it has {len(data) - cut} bytes, its header promises {len(data)}"
+        )
+    source.write_bytes(data + b"x")
+    assert refusal(tmp_path) == "the file has bytes after its array"
+    for head in (b"", b"\x93NUM", b"a,b\n1,2\n"):
+        source.write_bytes(head)
+        assert refusal(tmp_path) == "the file does not begin as an NPY file does"
+    source.write_bytes(data[:40])
+    assert refusal(tmp_path) == "the header of the NPY file cannot be read"
+    source.write_bytes(data[:6] + b"\x09" + data[7:])
+    assert refusal(tmp_path) == "the file has version 9.0 of the NPY format; 1 to 3 are read"
+
+
+def test_scale_beyond_float32_is_refused_before_anything_is_made(tmp_path):
+    np.save(tmp_path / "s.npy", np.zeros(3, np.float32))
+    message = refusal(tmp_path, OverflowError, sensitivity=1e38)
+    assert message == "sensitivity / epsilon must be at most 1.47949e+37 for float32 values, got 1e+38"
+
+
+@pytest.mark.parametrize("option", [{"columns": ["a"]}, {"delimiter": ","}])
+def test_columns_and_delimiter_do_not_apply(tmp_path, option):
+    np.save(tmp_path / "s.npy", np.zeros(3))
+    assert refusal(tmp_path, ValueError, **option).startswith("columns and delimiter apply to CSV files only")
