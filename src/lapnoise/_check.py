@@ -50,8 +50,9 @@ Parameter = float | NDArray[Any]
 FLOAT64 = np.dtype(np.float64)
 FLOAT32 = np.dtype(np.float32)
 
+_LARGEST = float(np.finfo(np.float64).max)
 # The largest scale: the largest standard draw is 64 ln 2 = 44.4 in float64 and 32 ln 2 = 22.2 in float32.
-_LARGEST_SCALE = {FLOAT64: float(np.finfo(np.float64).max) / 45, FLOAT32: float(np.finfo(np.float32).max) / 23}
+_LARGEST_SCALE = {FLOAT64: _LARGEST / 45, FLOAT32: float(np.finfo(np.float32).max) / 23}
 _NORMAL_SCALE = float(np.finfo(np.float32).tiny)  # neither 0 nor rounded to 0 in any dtype
 _LEAST_SCALE = {FLOAT64: 2.0**-1074, FLOAT32: 2.0**-149}  # the least subnormal numbers
 
@@ -77,7 +78,7 @@ def seed(value: Any) -> np.random.SeedSequence:
             raise ValueError(f"seed must be >= 0, got {_shown(value)}")
         return np.random.SeedSequence(int(value))
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes | bytearray):
-        numbers = list(value)
+        numbers = list(np.atleast_1d(value) if isinstance(value, np.ndarray) else value)
         if numbers and all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in numbers):
             if min(numbers) < 0:
                 raise ValueError(f"seed must hold ints >= 0 only, got {_shown(value)}")
@@ -156,7 +157,9 @@ def size(value: Any) -> tuple[int, ...] | None:
         return None
     if type(value) is int and value >= 0:
         return (value,)
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes):
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return tuple(count("size", n) for n in value)
     return (count("size", value),)
 
@@ -193,7 +196,7 @@ def scale(value: Any, kind: np.dtype[Any], name: str = "scale") -> Parameter:
 
 
 def interval(loc: Any, low: Any, high: Any) -> tuple[Parameter, Parameter, Parameter]:
-    """Return (loc, low, high) with loc finite, low <= high, low < inf and high > -inf."""
+    """Return (loc, low, high), all finite and low <= high; an infinite bound becomes the largest float of its sign."""
     loc = finite("loc", loc)
     low, high = number_or_array("low", low), number_or_array("high", high)
     for name, bound, wrong in (("low", low, math.inf), ("high", high, -math.inf)):
@@ -202,6 +205,9 @@ def interval(loc: Any, low: Any, high: Any) -> tuple[Parameter, Parameter, Param
     shape({"low": low, "high": high}, None)
     if np.any(np.greater(low, high)):
         raise ValueError(f"low must be <= high, got low {_shown(low)} and high {_shown(high)}")
+    # At the end of the floats, and not beyond, so that no draw is infinite.
+    low = max(low, -_LARGEST) if isinstance(low, float) else np.maximum(low, -_LARGEST)
+    high = min(high, _LARGEST) if isinstance(high, float) else np.minimum(high, _LARGEST)
     return loc, low, high
 
 
@@ -231,7 +237,9 @@ def output(out: Any, kind: np.dtype[Any], wanted: tuple[int, ...] | None, name: 
         raise ValueError(f"{name} must be writeable, got a read-only array")
     if wanted is not None and out.shape != wanted:
         raise ValueError(f"{name} must have shape {wanted}, got {out.shape}")
-    if not out.flags.c_contiguous and 0 in out.strides:
+    if not out.flags.c_contiguous and any(
+        step == 0 and length > 1 for step, length in zip(out.strides, out.shape, strict=True)
+    ):
         raise ValueError(f"{name} must not repeat its own memory, got strides {out.strides} for shape {out.shape}")
     return out if type(out) is np.ndarray else np.asarray(out)
 

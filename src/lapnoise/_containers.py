@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["unwrap"]
+__all__ = ["is_series", "unwrap"]
 
 Rewrap = Callable[[NDArray[Any]], Any]
 
@@ -25,15 +25,20 @@ def unwrap(values: Any) -> tuple[Any, Rewrap]:
     """
     if isinstance(values, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(values).copy()
-        return values.data, lambda result: np.ma.MaskedArray(result, mask=np.broadcast_to(mask, result.shape))
+        return values.data, lambda result: np.ma.MaskedArray(result, mask=np.broadcast_to(mask, np.shape(result)))
     if isinstance(values, np.ndarray):
         return values, lambda result: result
     if isinstance(values, np.generic):
         return values, lambda result: result[()]
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(values, pandas.Series):
-        return _unwrap_series(values, pandas)
+    if is_series(values):
+        return _unwrap_series(values, sys.modules["pandas"])
     return values, lambda result: result.item() if result.ndim == 0 else result
+
+
+def is_series(values: Any) -> bool:
+    """Return whether these are a pandas Series, whose result must have its length."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(values, pandas.Series)
 
 
 def _unwrap_series(series: Any, pandas: Any) -> tuple[Any, Rewrap]:

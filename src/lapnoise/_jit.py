@@ -19,13 +19,17 @@ No kernel uses fastmath: it may drop the NaN and inf guards, and contraction mak
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import sys
+import tempfile
+import uuid
 import warnings
 from collections.abc import Callable
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from lapnoise._version import __version__
@@ -59,10 +63,31 @@ def kernel(function: F) -> F:
     function.__qualname__ = f"{function.__qualname__}_{package_digest()}"
     options = {"nogil": True, "error_model": "numpy"}
     try:
-        return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
-    except RuntimeError as error:  # Numba found no directory that it may write to
+        compiled = numba.njit(function, cache=True, **options)
+        _verify_writable(compiled.stats.cache_path)
+    except (RuntimeError, OSError) as error:  # there is no directory that Numba may write to
         _warn_uncached(str(error))
         return numba.njit(function, **options)  # type: ignore[no-any-return]
+    _separate_data_files(compiled)
+    return compiled  # type: ignore[no-any-return]
+
+
+def _verify_writable(directory: str) -> None:
+    # Numba does this itself, but not for a package inside a zip archive.
+    Path(directory).mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=directory).close()
+
+
+def _separate_data_files(compiled: Any) -> None:
+    """Give the compiled code of each signature a file name that no other process ever takes.
+
+    Numba numbers these files by an index. Two processes that read it at the same time give one number to two
+    signatures, and whoever loads the first one later gets the code of the second: other arguments, garbage for noise.
+    """
+    with contextlib.suppress(AttributeError):  # names of Numba's own, which another version may lack
+        file = compiled._cache._cache_file
+        stem = file._index_name.removesuffix(".nbi")
+        file._data_name = lambda number: f"{stem}.{uuid.uuid4().hex}.nbc"
 
 
 def device(function: F) -> F:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lapnoise import _jit  # noqa: F401 # before what imports Numba itself: only it explains why Numba is missing
 from lapnoise.bits.chacha_lanes import copy_words as words
 from lapnoise.kernels.bounded_laplace import fill_bounded_laplace as bounded_laplace
 from lapnoise.kernels.laplace import fill_difference, fill_exponential, fill_laplace

@@ -7,6 +7,7 @@ first parallel kernel, and the workqueue layer aborts the process when two threa
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import threading
@@ -89,6 +90,7 @@ def _executor(helpers: int) -> ThreadPoolExecutor:
         return _pool
 
 
+@functools.cache
 def _cgroup_quota() -> int | None:
     """Return the processor quota of this process's cgroup in whole cores, rounded up; None without one."""
     quotas = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _check
 from lapnoise._check import FLOAT32
-from lapnoise._fill import fill
+from lapnoise._fill import SERIAL_BELOW, fill
 from lapnoise._threads import available_threads, thread_cap
 from lapnoise.bits.stream import MAX_POSITION, Stream
 
@@ -74,14 +75,20 @@ class WordSource:
         halves = 2 if outs[0].dtype == FLOAT32 else 1
         start = halves * self._stream.reserve(-(-size * units // halves))
         if size:
-            fill(kernel, outs, parameters, self._stream.source, start, units, self._resolved_threads or self._count())
+            # Most generators are made for a few draws (a child for each row), which need no count of threads.
+            threads = 1 if size <= SERIAL_BELOW else self._resolved_threads or self._count()
+            fill(kernel, outs, parameters, self._stream.source, start, units, threads)
 
     def _count(self) -> int:
-        """Find out how many threads to use, once: reading affinity and quota takes 100 us."""
+        """Find out how many threads to use, once: reading affinity and quota takes up to 600 us."""
         cap = thread_cap()
         wanted = self._threads or available_threads()
         self._resolved_threads = wanted if cap is None else min(wanted, cap)
         return self._resolved_threads
+
+    def __copy__(self) -> Self:
+        # By __reduce__ a shallow copy would share this stream, and each would move the other's place.
+        return type(self)(copy.copy(self._stream), threads=self._threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self._stream, self._threads)

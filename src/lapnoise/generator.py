@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _check
 from lapnoise._check import FLOAT32, FLOAT64
-from lapnoise._containers import unwrap
+from lapnoise._containers import is_series, unwrap
 from lapnoise._fill import scratch, separate
 from lapnoise._word_source import WordSource, kernels
 from lapnoise.bits.entropy import Key
@@ -203,8 +203,9 @@ class Generator(WordSource):
         """
         data, rewrap = unwrap(values)
         array = _check.values(data)
-        kind = FLOAT32 if array.dtype == FLOAT32 else FLOAT64
-        result = self._draw(array, _check.scale(scale, kind), None, out, kind, _check.method(method))
+        kind = FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
+        size = array.shape if is_series(values) else None
+        result = self._draw(array, _check.scale(scale, kind), size, out, kind, _check.method(method), name="values")
         return result if out is not None else rewrap(result)
 
     def log_laplace(self, log_scale: Any = 0.0, size: Any = None) -> SignedLog:
@@ -243,7 +244,7 @@ class Generator(WordSource):
         scale : float or array_like
             b before conditioning, as in `laplace`. 0 gives the point of the interval nearest to ``loc``.
         low, high : float or array_like
-            The interval, low <= high; -inf and inf leave a side open.
+            The interval, low <= high; -inf and inf leave a side open, up to the largest float.
         size : int or tuple of ints, optional
             As in `laplace`.
 
@@ -268,8 +269,17 @@ class Generator(WordSource):
         self._fill(kernels().bounded_laplace, [target], list(parameters.values()))
         return target.item() if bare else target
 
-    def _draw(self, loc: Any, scale: Any, size: Any, out: NDArray[Any] | None, kind: np.dtype[Any], method: str) -> Any:
-        target, bare = _target({"loc": loc, "scale": scale}, size, out, kind)
+    def _draw(
+        self,
+        loc: Any,
+        scale: Any,
+        size: Any,
+        out: NDArray[Any] | None,
+        kind: np.dtype[Any],
+        method: str,
+        name: str = "loc",
+    ) -> Any:
+        target, bare = _target({name: loc, "scale": scale}, size, out, kind)
         inverse = method == "inverse"
         table = kernels()
         kernel = (table.laplace if inverse else table.difference)[kind]

@@ -95,7 +95,7 @@ def negative_log(e: Any, f: Any, s: Any) -> Any:
 
 @device
 def log_positive(x: Any) -> Any:
-    """Return log(x) of a positive normal float64 within 2 ulp, or within 2e-16 where abs(log x) < 1/4."""
+    """Return log(x) for 2^-1022 <= x < 2^1022 within 2 ulp, or within 2e-16 where abs(log x) < 1/4."""
     power_bits, e = power(bits_from_float64(x) + CENTRE)
     f = x * inverse_power(power_bits) - 1.0
     return -negative_log(e, f, ratio(f))
@@ -106,7 +106,8 @@ def log_of_ratio(high_a: Any, low_a: Any, high_b: Any, low_b: Any) -> Any:
     """Return log(a / b) in float64 for a = high_a + low_a and b alike, within 4 ulp, near a = b too.
 
     s = (a - 2^e b) / (a + 2^e b) takes one division; where e = 0 both differences of halves are exact, so that close
-    a and b keep all their bits.
+    a and b keep all their bits. Elsewhere each is rounded once, relative to a half, so the halves must carry no offset:
+    with one, 3 2^-64 over 2^-64 would come out as 4.
     """
     a = high_a + low_a
     b = high_b + low_b

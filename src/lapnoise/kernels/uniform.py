@@ -28,26 +28,35 @@ _ONE = np.uint64(1)
 # with the unit 2^-32 under 2^20, the lower 32 with the unit 2^-64 under 2^-12.
 _HIGH_BITS = np.uint64(np.float64(2.0**20).view(np.uint64))
 _LOW_BITS = np.uint64(np.float64(2.0**-12).view(np.uint64))
-_BOTH = 2.0**20 + 2.0**-12
+_HIGH = 2.0**20
+_LOW = 2.0**-12
 _HALF = np.uint64(32)
 _HALF_MASK = np.uint64(0xFFFFFFFF)
 
 _ONE32 = np.uint32(1)
 _HIGH_BITS32 = np.uint32(np.float32(2.0**7).view(np.uint32))
 _LOW_BITS32 = np.uint32(np.float32(2.0**-9).view(np.uint32))
-_BOTH32 = np.float32(2.0**7 + 2.0**-9)
+_HIGH32 = np.float32(2.0**7)
+_LOW32 = np.float32(2.0**-9)
+_BOTH32 = np.float32(_HIGH32 + _LOW32)
 _HALF32 = np.uint32(16)
 _HALF_MASK32 = np.uint32(0xFFFF)
 
 
 @device
 def halves(word: Any) -> Any:
-    """Return (high, low) in float64, both exact, with high + low = u = (2 j + 1) 2^-64.
-
-    The offset 2^-12 that makes ``low`` a normal number is taken from ``high``, so that it costs no operation.
-    """
+    """Return (high, low) in float64, both exact, with high + low = u = (2 j + 1) 2^-64 and low a number of 32 bits."""
     odd = word | _ONE
-    return float64_from_bits(_HIGH_BITS | (odd >> _HALF)) - _BOTH, float64_from_bits(_LOW_BITS | (odd & _HALF_MASK))
+    high = float64_from_bits(_HIGH_BITS | (odd >> _HALF)) - _HIGH
+    return high, float64_from_bits(_LOW_BITS | (odd & _HALF_MASK)) - _LOW
+
+
+@device
+def _offset_halves(word: Any) -> Any:
+    """Return (high - 2^-12, low + 2^-12), which costs an operation less; enough where their sum is all that is used."""
+    odd = word | _ONE
+    high = float64_from_bits(_HIGH_BITS | (odd >> _HALF)) - (_HIGH + _LOW)
+    return high, float64_from_bits(_LOW_BITS | (odd & _HALF_MASK))
 
 
 @device
@@ -56,7 +65,7 @@ def open01_from_word(word: Any) -> Any:
 
     e is exact, from -64 to 0. 2^e f is u - 2^e rounded once; so f is u - 1 rounded once where u >= sqrt(1/2).
     """
-    high, low = halves(word)
+    high, low = _offset_halves(word)
     power_bits, e = power(bits_from_float64(high + low) + CENTRE)
     f = ((high - float64_from_bits(power_bits)) + low) * inverse_power(power_bits)
     return e, f
@@ -64,7 +73,15 @@ def open01_from_word(word: Any) -> Any:
 
 @device
 def halves32(half_word: Any) -> Any:
-    """Return (high, low) in float32, both exact, with high + low = u = (2 j + 1) 2^-32."""
+    """Return (high, low) in float32, both exact, with high + low = u = (2 j + 1) 2^-32 and low a number of 16 bits."""
+    odd = half_word | _ONE32
+    high = float32_from_bits(_HIGH_BITS32 | (odd >> _HALF32)) - _HIGH32
+    return high, float32_from_bits(_LOW_BITS32 | (odd & _HALF_MASK32)) - _LOW32
+
+
+@device
+def _offset_halves32(half_word: Any) -> Any:
+    """Return (high - 2^-9, low + 2^-9); see ``_offset_halves``."""
     odd = half_word | _ONE32
     high = float32_from_bits(_HIGH_BITS32 | (odd >> _HALF32)) - _BOTH32
     return high, float32_from_bits(_LOW_BITS32 | (odd & _HALF_MASK32))
@@ -73,7 +90,7 @@ def halves32(half_word: Any) -> Any:
 @device
 def open01_from_half_word(half_word: Any) -> Any:
     """Return (e, f) as float32 with u = 2^e (1 + f), u = (2 j + 1) 2^-32 and j the upper 31 bits of ``half_word``."""
-    high, low = halves32(half_word)
+    high, low = _offset_halves32(half_word)
     power_bits, e = power32(np.uint32(bits_from_float32(high + low) + CENTRE32))
     f = ((high - float32_from_bits(power_bits)) + low) * inverse_power32(power_bits)
     return e, f

@@ -1,0 +1,255 @@
+"""What the compiler makes of the hot kernels: packed arithmetic in vector registers, and no call to a library."""
+
+import ast
+import platform
+import re
+from collections import Counter
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from llvmlite import binding
+from numba import types
+
+import lapnoise
+from lapnoise.bits.chacha_lanes import copy_words
+from lapnoise.kernels.bounded_laplace import fill_bounded_laplace
+from lapnoise.kernels.laplace import fill_difference, fill_exponential, fill_laplace
+from lapnoise.kernels.laplace_float32 import fill_difference32, fill_exponential32, fill_laplace32
+from lapnoise.kernels.log_laplace import fill_log_laplace
+
+PACKAGE = Path(lapnoise.__file__).parent
+
+WORDS = types.Array(types.uint64, 1, "C")
+F64, F32 = types.float64, types.float32
+A64, A32, A8 = (types.Array(kind, 1, "C") for kind in (F64, F32, types.int8))
+STREAM = (WORDS, types.int64, WORDS)
+
+# Kernel, signature, and the least number of packed fma and division instructions that its arithmetic needs: a logarithm
+# of a uniform takes 8 fma and one division (float32: 4), one of a ratio 12 (float32: 8).
+VECTORISED = {
+    "laplace": (fill_laplace, (A64, F64, F64, *STREAM), 8),
+    "laplace, arrays": (fill_laplace, (A64, A64, A64, *STREAM), 8),
+    "laplace, array of scales": (fill_laplace, (A64, F64, A64, *STREAM), 8),
+    "laplace, in place": (fill_laplace, (A64, types.none, F64, *STREAM), 8),
+    "exponential": (fill_exponential, (A64, F64, *STREAM), 8),
+    "difference": (fill_difference, (A64, F64, F64, *STREAM), 12),
+    "difference, in place": (fill_difference, (A64, types.none, F64, *STREAM), 12),
+    "log_laplace": (fill_log_laplace, (A64, A8, F64, *STREAM), 16),
+    "laplace, float32": (fill_laplace32, (A32, F32, F32, *STREAM), 4),
+    "laplace, float32, in place": (fill_laplace32, (A32, types.none, F32, *STREAM), 4),
+    "exponential, float32": (fill_exponential32, (A32, F32, *STREAM), 4),
+    "difference, float32": (fill_difference32, (A32, F32, F32, *STREAM), 8),
+}
+OTHERS = {
+    "words": (copy_words, (WORDS, *STREAM)),
+    "bounded_laplace": (fill_bounded_laplace, (A64, F64, F64, F64, F64, *STREAM)),
+}
+
+LIBRARY = re.compile(
+    r"\b_*(?:svml_\w+|(?:log|log1p|log2|log10|exp|exp2|expm1|pow|fma|fmod|floor|ceil|rint|round|ldexp|frexp|sqrt)[fl]?)\b"
+)
+PACKED_FMA = re.compile(r"^vfn?m(?:add|sub)\w*p[sd]$")
+PACKED_DIVISION = re.compile(r"^vdivp[sd]$")
+
+
+def machine_has(*features: str) -> bool:
+    """Return whether Numba compiles for these features: the host's, or those of NUMBA_CPU_FEATURES."""
+    if numba.config.CPU_FEATURES is not None:
+        return {f"+{feature}" for feature in features} <= set(numba.config.CPU_FEATURES.split(","))
+    found = binding.get_host_cpu_features()
+    return all(found.get(feature, False) for feature in features)
+
+
+x86_with_fma = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64") or not machine_has("avx2", "fma"),
+    reason="reads x86 assembly, and without AVX2 and fma bits hold but speed does not",
+)
+
+
+def assembly(function, signature, **flags) -> str:
+    """Compile a function for a signature, without the cache (cached code has no text), and return its assembly."""
+    dispatcher = numba.njit(function, **flags)
+    dispatcher.compile(signature)
+    return dispatcher.inspect_asm(dispatcher.signatures[0])
+
+
+def assembly_of(kernel, signature) -> str:
+    """Return the assembly of one of our kernels, compiled with its own flags."""
+    flags = {name: kernel.targetoptions[name] for name in ("nogil", "error_model")}
+    return assembly(kernel.py_func, signature, **flags)
+
+
+def innermost_loops(text: str) -> list[list[tuple[str, str]]]:
+    """Return the blocks that jump back to their own label, as lists of (instruction, operands)."""
+    loops = []
+    label, body = "", []
+    for line in text.splitlines():
+        found = re.match(r"^(\.?\w+):", line)
+        if found:
+            label, body = found.group(1), []
+            continue
+        parts = line.split("#")[0].split(None, 1)
+        if not parts or parts[0].startswith("."):
+            continue
+        instruction, operands = parts[0], parts[1].strip() if len(parts) > 1 else ""
+        body.append((instruction, operands))
+        if instruction.startswith("j") and operands == label:
+            loops.append(body)
+            body = []
+    return loops
+
+
+def packed_arithmetic(text: str) -> tuple[Counter, set[str], list[str]]:
+    """Count packed fma and divisions in innermost loops, and name their registers and what these loops call."""
+    counts, registers, calls = Counter(), set(), []
+    for loop in innermost_loops(text):
+        before = counts.total()
+        for instruction, operands in loop:
+            for kind, pattern in (("fma", PACKED_FMA), ("division", PACKED_DIVISION)):
+                if pattern.match(instruction):
+                    counts[kind] += 1
+                    registers |= set(re.findall(r"%([xyz])mm", operands))
+        if counts.total() > before:
+            calls += [operands for instruction, operands in loop if instruction.startswith("call")]
+    return counts, registers, calls
+
+
+def library_calls(text: str) -> set[str]:
+    """Return the names of mathematical library functions that the code refers to."""
+    operands = " ".join(re.findall(r"^\s+(?:call\w*|jmp\w*|mov\w*|lea\w*)\s+(.*)$", text, re.MULTILINE))
+    return set(LIBRARY.findall(operands))
+
+
+def widest() -> set[str]:
+    """Return the registers that full width may mean here; LLVM prefers 256 bits on some machines with 512."""
+    return {"y", "z"} if machine_has("avx512f") else {"y"}
+
+
+@x86_with_fma
+@pytest.mark.parametrize("name", VECTORISED)
+def test_hot_loops_are_packed(name):
+    """The loops of a kernel have their fma and its division in full registers, and call nothing."""
+    kernel, signature, least = VECTORISED[name]
+    text = assembly_of(kernel, signature)
+    counts, registers, calls = packed_arithmetic(text)
+
+    assert counts["fma"] >= least
+    assert counts["division"] >= 1
+    assert registers & widest()
+    assert calls == []
+    assert library_calls(text) == set()
+
+
+@x86_with_fma
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_kernels_call_no_library(name):
+    """Words and conditioned noise are made without the C library, whose last bits differ between machines."""
+    assert library_calls(assembly_of(*OTHERS[name])) == set()
+
+
+@x86_with_fma
+def test_cipher_rounds_are_packed():
+    """The double round is one loop of 32 additions and 32 exclusive ors of full registers at least, with no call."""
+    rounds = [
+        loop
+        for loop in innermost_loops(assembly_of(*OTHERS["words"]))
+        if Counter(instruction for instruction, _ in loop)["vpaddd"] >= 32
+    ]
+
+    assert len(rounds) == 1
+    names = Counter(instruction.rstrip("dq") for instruction, _ in rounds[0])
+    assert names["vpxor"] >= 32
+    assert {r for _, operands in rounds[0] for r in re.findall(r"%([xyz])mm", operands)} & widest()
+    assert not any(instruction.startswith("call") for instruction, _ in rounds[0])
+
+
+def fill_by_library(out, words):
+    for i in range(out.size):
+        out[i] = -np.log((np.float64(words[i]) + 0.5) / 18446744073709551616.0)
+
+
+def fill_by_division(out, words):
+    for i in range(out.size):
+        out[i] = 1.0 / np.float64(words[i])
+
+
+@x86_with_fma
+def test_mutant_with_a_library_logarithm_is_caught():
+    """A kernel that takes np.log is caught by name, and has no packed fma."""
+    text = assembly(fill_by_library, (A64, WORDS), nogil=True, error_model="numpy")
+    counts, _, _ = packed_arithmetic(text)
+
+    assert library_calls(text) & {"log", "__svml_log8_mask", "__svml_log8", "__svml_log4"}
+    assert counts["fma"] == 0
+
+
+@x86_with_fma
+def test_mutant_with_checked_division_is_caught():
+    """A division that Numba checks for zero is not packed; the same loop without the check is."""
+    checked, unchecked = (
+        packed_arithmetic(assembly(fill_by_division, (A64, WORDS), error_model=model)) for model in ("python", "numpy")
+    )
+
+    assert checked[0]["division"] == 0
+    assert unchecked[0]["division"] >= 1
+
+
+def flag_sites(source: str, name: str = "<text>") -> list[str]:
+    """Return where a module names one of Numba's decorators or flags, or imports a decorator from Numba."""
+    decorators = {"jit", "njit", "vectorize", "guvectorize", "cfunc", "stencil", "prange", "generated_jit"}
+    flags = {"fastmath", "nogil", "error_model", "forceinline", "parallel", "boundscheck", "nopython"}
+    sites = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.keyword) and node.arg in flags:
+            found = node.arg
+        elif isinstance(node, ast.Attribute) and node.attr in decorators:
+            found = node.attr
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "numba":
+            found = next(
+                (alias.name for alias in node.names if alias.name in decorators | {"intrinsic", "overload"}), ""
+            )
+        elif isinstance(node, ast.Dict):
+            found = next((k.value for k in node.keys if isinstance(k, ast.Constant) and k.value in flags), "")
+        else:
+            continue
+        if found:
+            sites.append(f"{name}:{getattr(node, 'lineno', 0)} {found}")
+    return sites
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_only_one_module_names_flags():
+    """Every flag and decorator of Numba stands in _jit.py, with its reason, and nowhere else."""
+    sites = {path.name: flag_sites(path.read_text(), path.name) for path in MODULES}
+
+    assert len(MODULES) > 20
+    assert sites.pop("_jit.py")
+    assert [site for found in sites.values() for site in found] == []
+
+
+def test_nothing_uses_fastmath():
+    """N-32: fastmath is a flag nowhere, _jit.py included, and no kernel was compiled with it."""
+    sites = [site for path in MODULES for site in flag_sites(path.read_text(), path.name)]
+
+    assert not any("fastmath" in site for site in sites)
+    for kernel, *_ in (*VECTORISED.values(), *OTHERS.values()):
+        assert not kernel.targetoptions.get("fastmath", False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import numba\n@numba.njit(fastmath=True)\ndef f(x):\n    return x\n",
+        "from numba import njit\n",
+        "from numba.extending import overload\n",
+        "options = {'fastmath': True}\n",
+        "def f(kernel):\n    return kernel(parallel=True)\n",
+    ],
+)
+def test_mutants_that_name_flags_are_caught(text):
+    """A decorator, an import, a keyword or a table of options outside of _jit.py is seen."""
+    assert flag_sites(text)
