@@ -1,0 +1,116 @@
+"""What needs a process of its own: the time of an import, the first draw, and memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+__all__ = ["bare_import", "draw_import", "extra_memory", "first_draw", "first_trivial_call"]
+
+_IMPORT = """
+import time, numpy
+start = time.perf_counter()
+import lapnoise
+{more}
+print(time.perf_counter() - start)
+"""
+
+_FIRST_DRAW = """
+import time, numpy, lapnoise
+start = time.perf_counter()
+lapnoise.default_rng(7).laplace(size=1000)
+print(time.perf_counter() - start)
+"""
+
+_TRIVIAL_MODULE = """
+import numba
+
+@numba.njit(cache=True)
+def fill(out, value):
+    for i in range(out.size):
+        out[i] = value
+"""
+
+_FIRST_TRIVIAL = """
+import sys, time, numpy
+sys.path.insert(0, {folder!r})
+start = time.perf_counter()
+import trivial
+trivial.fill(numpy.empty(1000), 1.0)
+print(time.perf_counter() - start)
+"""
+
+# The peak is set back before the second call where the kernel lets one (Linux); else it is the growth of the peak.
+_MEMORY = """
+import pathlib, resource, numpy as np, lapnoise
+
+def status(key):
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(key + ":"):
+            return int(line.split()[1]) * 1024
+
+def peak():
+    unit = 1 if {platform!r} == "darwin" else 1024
+    return status("VmHWM") if linux else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+linux = {platform!r} == "linux"
+rng = lapnoise.default_rng(7, threads=None)
+values = np.zeros({n}, {kind!r})[{layout}]
+rng.add_laplace(values, 1.0, out=values)
+before = peak()
+if linux:
+    pathlib.Path("/proc/self/clear_refs").write_text("5")
+    before = status("VmRSS")
+rng.add_laplace(values, 1.0, out=values)
+print(max(0, peak() - before))
+"""
+
+
+def bare_import() -> float:
+    """Return the seconds that `import lapnoise` takes once NumPy is imported."""
+    return _run(_IMPORT.format(more=""))
+
+
+def draw_import() -> float:
+    """Return the same with the generator's module imported too, as `from lapnoise import default_rng` does."""
+    return _run(_IMPORT.format(more="lapnoise.default_rng"))
+
+
+def first_draw(cache: Path | None) -> float:
+    """Return the seconds from a generator's making to its first draws, Numba's import included.
+
+    ``cache`` is the directory of compiled kernels; None takes an empty one, so that everything is compiled.
+    """
+    if cache is not None:
+        return _run(_FIRST_DRAW, cache)
+    with tempfile.TemporaryDirectory() as empty:
+        return _run(_FIRST_DRAW, Path(empty))
+
+
+def first_trivial_call(cache: Path) -> float:
+    """Return the seconds of importing Numba and calling a trivial function that it finds compiled in ``cache``."""
+    module = cache / "trivial.py"
+    if not module.exists():
+        module.write_text(_TRIVIAL_MODULE)
+    return _run(_FIRST_TRIVIAL.format(folder=str(cache)), cache)
+
+
+def extra_memory(n: int, kind: str = "float64", layout: str = ":") -> int:
+    """Return the bytes by which resident memory rises in a second `add_laplace` in place, on all cores.
+
+    ``layout`` is the slice that is taken of an array of ``n`` numbers, such as ``"::2"``.
+    """
+    return int(_run(_MEMORY.format(platform=sys.platform, n=n, kind=kind, layout=layout)))
+
+
+def _run(code: str, cache: Path | None = None) -> float:
+    environment = dict(os.environ)
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = str(cache)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"a measuring process failed:\n{done.stderr}")
+    return float(done.stdout)
