@@ -1,7 +1,7 @@
 """The clock: contenders take turns, each on the cores it may use, and medians are reported.
 
 Taking turns spreads whatever else the machine does over all contenders alike, so that it leaves ratios alone. A repeat
-that was interrupted by another process is taken again, as often as there are repeats at most.
+in which the system took a core away is taken again, as often as there are repeats at most.
 """
 
 from __future__ import annotations
