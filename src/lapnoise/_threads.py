@@ -12,8 +12,11 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 __all__ = ["available_threads", "run_blocks"]
 
@@ -85,6 +88,10 @@ def _executor(helpers: int) -> ThreadPoolExecutor:
             # The pool left behind ends by itself once its last task is done.
             if _pool is not None:
                 _pool.shutdown(wait=False)
+            # Imported here, because it brings logging and takes 8 ms, which a process that never needs it should not
+            # wait.
+            from concurrent.futures import ThreadPoolExecutor
+
             _pool = ThreadPoolExecutor(helpers, thread_name_prefix="lapnoise")
             _pool_size = helpers
         return _pool
