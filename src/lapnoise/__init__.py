@@ -21,12 +21,15 @@ if TYPE_CHECKING:
         UnsafeFloatNoiseWarning,
     )
     from lapnoise.generator import Generator, default_rng
+    from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism
     from lapnoise.signed_log import SignedLog
 
 __all__ = [
     "STREAM_VERSION",
+    "DiscreteLaplaceMechanism",
     "Generator",
     "InputDataError",
+    "LaplaceMechanism",
     "LapnoiseError",
     "LapnoiseWarning",
     "OutputError",
@@ -37,6 +40,7 @@ __all__ = [
     "__version__",
     "default_rng",
     "files",
+    "mechanisms",
 ]
 
 _HOMES = {
@@ -44,6 +48,8 @@ _HOMES = {
     "Generator": "lapnoise.generator",
     "default_rng": "lapnoise.generator",
     "SignedLog": "lapnoise.signed_log",
+    "LaplaceMechanism": "lapnoise.mechanisms",
+    "DiscreteLaplaceMechanism": "lapnoise.mechanisms",
     "InputDataError": "lapnoise.errors",
     "LapnoiseError": "lapnoise.errors",
     "LapnoiseWarning": "lapnoise.errors",
@@ -61,8 +67,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
-    if name == "files":
-        return import_module("lapnoise.files")
+    if name in ("files", "mechanisms"):
+        return import_module(f"lapnoise.{name}")
     raise AttributeError(f"module 'lapnoise' has no attribute {name!r}")
 
 

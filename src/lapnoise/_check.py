@@ -23,6 +23,7 @@ __all__ = [
     "ROUNDS",
     "Method",
     "count",
+    "discrete_scale",
     "dtype",
     "epsilon",
     "finite",
@@ -49,6 +50,9 @@ Parameter = float | NDArray[Any]
 
 FLOAT64 = np.dtype(np.float64)
 FLOAT32 = np.dtype(np.float32)
+INT64 = np.dtype(np.int64)
+
+LARGEST_DISCRETE_SCALE = 2.0**57  # beyond it integers past 64 bits are no longer out of the question
 
 _LARGEST = float(np.finfo(np.float64).max)
 # The largest scale: the largest standard draw is 64 ln 2 = 44.4 in float64 and 32 ln 2 = 22.2 in float32.
@@ -67,6 +71,119 @@ def epsilon(value: Any) -> Fraction:
 def sensitivity(value: Any) -> Fraction:
     """Return a sensitivity at its exact stored value; it must be finite and > 0."""
     return _positive_amount("sensitivity", value, _numbers.as_stored)
+
+
+def distance(value: Any) -> Fraction:
+    """Return an L1 distance at its exact value; it must be finite and >= 0."""
+    return _amount("distance", value, _numbers.as_stored, "finite and >= 0", lambda amount: amount >= 0)
+
+
+def level(value: Any) -> Fraction:
+    """Return a confidence level as the exact number that its text shows; it must lie between 0 and 1."""
+    return _amount("level", value, _numbers.as_printed, "between 0 and 1", lambda amount: 0 < amount < 1)
+
+
+def granularity(value: Any) -> int:
+    """Return the exponent of a granularity, which must be a power of two and at least 2^-1074."""
+    amount = _positive_amount("granularity", value, _numbers.as_stored)
+    exponent = amount.numerator.bit_length() - amount.denominator.bit_length()
+    if amount != Fraction(2) ** exponent or exponent < -1074:
+        raise ValueError(f"granularity must be a power of two, at least 2**-1074, got {_shown(value)}")
+    return exponent
+
+
+def float_release(scale: float, exponent: int, most: int) -> None:
+    """Refuse to release floats where the scale or the granularity is beyond them."""
+    if scale == math.inf or exponent > most:
+        raise OverflowError(
+            f"scale and granularity must be floats to release floats, got scale {scale!r} and granularity "
+            f"2**{exponent}; add_log_noise releases logarithms"
+        )
+
+
+def generator(value: Any, kind: type) -> None:
+    """Refuse anything but a lapnoise Generator."""
+    if not isinstance(value, kind):
+        raise TypeError(f"rng must be a lapnoise Generator or None, got {type(value).__name__}")
+
+
+def no_mask(name: str, value: Any) -> None:
+    """Refuse a masked array where a mask would be lost."""
+    if isinstance(value, np.ma.MaskedArray) and value.mask is not np.ma.nomask:
+        raise TypeError(f"{name} must not be masked, got a masked array")
+
+
+def no_signed_log(value: Any, kind: type) -> None:
+    """Refuse a SignedLog, which as a tuple would pass for two numbers."""
+    if isinstance(value, kind):
+        raise TypeError("value must be a number or an array of numbers, got a SignedLog")
+
+
+def clamp(value: Any, kind: np.dtype[Any]) -> tuple[float, float]:
+    """Return (low, high) as numbers of this dtype inside the bounds that were given; low <= high, neither NaN."""
+    low, high = (number_or_array("clamp", bound) for bound in _pair("clamp", value))
+    if not (isinstance(low, float) and isinstance(high, float) and low <= high):
+        raise ValueError(f"clamp must be two numbers (low, high) with low <= high, got {_shown(value)}")
+    if kind == FLOAT32:
+        low, high = _float32_inside(low), -_float32_inside(-high)
+        if low > high:
+            raise ValueError(f"clamp must hold a float32 between its bounds, got {_shown(value)}")
+    return low, high
+
+
+def _float32_inside(low: float) -> float:
+    """Return the least finite float32 that is not below ``low``."""
+    largest = float(np.finfo(np.float32).max)
+    nearest = np.float32(min(max(low, -largest), largest))
+    if float(nearest) >= low:
+        return float(nearest)
+    with np.errstate(over="ignore"):  # beyond the largest there is none
+        return float(np.nextafter(nearest, np.float32(np.inf)))
+
+
+def integer_clamp(value: Any) -> tuple[int, int]:
+    """Return (low, high), ints with low <= high that fit in int64."""
+    low, high = (_integer("clamp", bound) for bound in _pair("clamp", value))
+    if not -(2**63) <= low <= high < 2**63:
+        raise ValueError(f"clamp must be two ints (low, high) of 64 bits with low <= high, got {_shown(value)}")
+    return low, high
+
+
+def integer_values(value: Any) -> NDArray[Any]:
+    """Return array-like integers, or bool, to which noise is added."""
+    array = values(value)
+    if array.dtype.kind not in "iub" and array.size:
+        raise TypeError(f"values must be integers for discrete noise, got dtype {array.dtype}")
+    return array if array.dtype.kind in "iub" else array.astype(np.int64)
+
+
+def infinite_value(where: tuple[Any, ...]) -> None:
+    """Refuse an infinite value, naming its place."""
+    raise ValueError(f"{_place(where)} must be finite or NaN, got an infinity: clip the values to known bounds first")
+
+
+def finite_values(array: NDArray[Any]) -> None:
+    """Refuse values that are NaN or infinite, naming the place of the first and not the value."""
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if wrong.size:
+        raise ValueError(f"{_place(np.unravel_index(wrong[0], array.shape))} must be finite, got NaN or an infinity")
+
+
+def _no_rounded_integer(values: Any) -> None:
+    """Refuse a sequence whose large integers NumPy would round, because other entries make the whole a float array."""
+    with contextlib.suppress(ValueError):  # rows of unequal length, which are refused elsewhere
+        if np.asarray(values).dtype.kind == "f":
+            entries = np.asarray(values, dtype=object)
+            for i, entry in enumerate(entries.flat):
+                if isinstance(entry, int | np.integer) and abs(int(entry)) > 1 << 53:
+                    raise TypeError(
+                        f"{_place(np.unravel_index(i, entries.shape))} must not be an integer beyond 2**53 among other "
+                        "numbers, which would round it to a float: give an integer array"
+                    )
+
+
+def _place(where: tuple[Any, ...]) -> str:
+    return f"values[{', '.join(str(int(k)) for k in where)}]" if where else "values"
 
 
 def seed(value: Any) -> np.random.SeedSequence:
@@ -170,6 +287,7 @@ def number_or_array(name: str, value: Any) -> Parameter:
         return value
     if type(value) is int or isinstance(value, Fraction | Decimal):
         return _as_float(name, value)
+    no_mask(name, value)
     array = _real_array(name, value)
     if array.dtype.kind == "b":
         raise TypeError(f"{name} must be real numbers, got dtype bool")
@@ -178,7 +296,9 @@ def number_or_array(name: str, value: Any) -> Parameter:
 
 def values(value: Any) -> NDArray[Any]:
     """Return array-like values to which noise is added: integers, bool, float32 or float64."""
-    return _real_array("values", value)
+    if isinstance(value, list | tuple):
+        _no_rounded_integer(value)
+    return _real_array("values", _as_float("values", value) if isinstance(value, Fraction | Decimal) else value)
 
 
 def scale(value: Any, kind: np.dtype[Any], name: str = "scale") -> Parameter:
@@ -237,9 +357,7 @@ def output(out: Any, kind: np.dtype[Any], wanted: tuple[int, ...] | None, name: 
         raise ValueError(f"{name} must be writeable, got a read-only array")
     if wanted is not None and out.shape != wanted:
         raise ValueError(f"{name} must have shape {wanted}, got {out.shape}")
-    if not out.flags.c_contiguous and any(
-        step == 0 and length > 1 for step, length in zip(out.strides, out.shape, strict=True)
-    ):
+    if not out.flags.c_contiguous and _repeats_memory(out):
         raise ValueError(f"{name} must not repeat its own memory, got strides {out.strides} for shape {out.shape}")
     return out if type(out) is np.ndarray else np.asarray(out)
 
@@ -268,6 +386,14 @@ def _scale_search(name: str, array: NDArray[Any], kind: np.dtype[Any]) -> None:
             _scale_number(f"{name}[{where}]", float(block[i]), kind)
 
 
+def discrete_scale(value: Any) -> Parameter:
+    """Return the scale of discrete noise: as `scale`, and at most 2^57."""
+    checked = scale(value, FLOAT64)
+    if np.any(np.greater(checked, LARGEST_DISCRETE_SCALE)):
+        raise OverflowError(f"scale must be at most 2**57 for discrete noise, got {_shown(value)}")
+    return checked
+
+
 def finite(name: str, value: Any) -> Parameter:
     """Return a real number or an array of them, all finite."""
     return _finite(name, number_or_array(name, value))
@@ -277,7 +403,8 @@ def _as_float(name: str, value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise OverflowError(f"{name} must fit in a float64, got {_shown(value)}") from None
+        shown = "a number beyond the largest" if name == "values" else _shown(value)  # values are data
+        raise OverflowError(f"{name} must fit in a float64, got {shown}") from None
 
 
 def _finite(name: str, value: Parameter) -> Parameter:
@@ -290,7 +417,7 @@ def _real_array(name: str, value: Any) -> NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of different length
-        raise ValueError(f"{name} must be a number or a regular array, got {_shown(value)}") from error
+        raise ValueError(f"{name} must be a number or a regular array, got rows of unequal length") from error
     if array.size == 0 and array.dtype == np.float64:
         return array
     if array.dtype.kind not in "fiub" or array.dtype.itemsize not in (1, 2, 4, 8) or array.dtype.char == "e":
@@ -308,6 +435,27 @@ def _integer(name: str, value: Any) -> int:
 
 
 def _positive_amount(name: str, value: Any, read: Callable[[Any], Fraction | None]) -> Fraction:
+    return _amount(name, value, read, "finite and > 0", lambda amount: amount > 0)
+
+
+def _repeats_memory(array: NDArray[Any]) -> bool:
+    """Return whether two elements may share bytes: whether an axis steps less than the axes inside it span."""
+    span = array.itemsize
+    for step, length in sorted((abs(step), length) for step, length in zip(array.strides, array.shape, strict=True)):
+        if length > 1:
+            if step < span:
+                return True
+            span = step * (length - 1) + span
+    return False
+
+
+def _amount(
+    name: str,
+    value: Any,
+    read: Callable[[Any], Fraction | None],
+    rule: str,
+    holds: Callable[[Fraction], bool],
+) -> Fraction:
     try:
         amount = read(value)
     except TypeError:
@@ -316,11 +464,20 @@ def _positive_amount(name: str, value: Any, read: Callable[[Any], Fraction | Non
         ) from None
     except ValueError as error:
         raise ValueError(f"{name} {error}, got {_shown(value)}") from None
-    if amount is None or amount <= 0:
-        raise ValueError(f"{name} must be finite and > 0, got {_shown(value)}")
+    if amount is None or not holds(amount):
+        raise ValueError(f"{name} must be {rule}, got {_shown(value)}")
     return amount
 
 
+def _pair(name: str, value: Any) -> tuple[Any, Any]:
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != 2:
+        raise TypeError(f"{name} must be a pair (low, high), got {_shown(value)}")
+    return value[0], value[1]
+
+
 def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # more digits than Python writes
+        return f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= 80 else text[:77] + "..."

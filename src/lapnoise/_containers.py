@@ -47,20 +47,29 @@ def _unwrap_series(series: Any, pandas: Any) -> tuple[Any, Rewrap]:
 
     if isinstance(series.dtype, np.dtype):
         return series.to_numpy(), plain
-    if not (pandas.api.types.is_numeric_dtype(series.dtype) or pandas.api.types.is_bool_dtype(series.dtype)):
-        return np.asarray(series), plain
+    types = pandas.api.types
     missing = series.isna().to_numpy()
-    kind = np.float32 if str(series.dtype).lower() in ("float32", "float[pyarrow]") else np.float64
-    data = series.to_numpy(dtype=kind, na_value=np.nan)
+    data: Any
+    if types.is_bool_dtype(series.dtype):
+        data = series.to_numpy(dtype=np.bool_, na_value=False)
+    elif types.is_integer_dtype(series.dtype):
+        # Integers never pass through a float; what stands in for a missing one is masked again afterwards.
+        data = series.to_numpy(dtype=_integer_kind(series.dtype, types), na_value=0)
+    elif types.is_float_dtype(series.dtype) and series.dtype.numpy_dtype.itemsize > 2:
+        data = series.to_numpy(dtype=series.dtype.numpy_dtype, na_value=np.nan)
+    else:
+        return series.to_numpy(dtype=object), plain
 
     def nullable(result: NDArray[Any]) -> Any:
-        dtype = _nullable_dtype(series.dtype, result.dtype, pandas)
-        return plain(result).astype(dtype).mask(missing, pandas.NA)
+        name = result.dtype.name if isinstance(series.dtype, pandas.ArrowDtype) else result.dtype.name.capitalize()
+        suffix = "[pyarrow]" if isinstance(series.dtype, pandas.ArrowDtype) else ""
+        return plain(result).astype(_ARROW_NAMES.get(name, name) + suffix).mask(missing, pandas.NA)
 
     return data, nullable
 
 
-def _nullable_dtype(dtype: Any, kind: np.dtype[Any], pandas: Any) -> Any:
-    if isinstance(dtype, pandas.ArrowDtype):
-        return "double[pyarrow]" if kind == np.float64 else "float[pyarrow]"
-    return "Float64" if kind == np.float64 else "Float32"
+_ARROW_NAMES = {"float64": "double", "float32": "float"}
+
+
+def _integer_kind(dtype: Any, types: Any) -> type[np.generic]:
+    return np.uint64 if types.is_unsigned_integer_dtype(dtype) else np.int64

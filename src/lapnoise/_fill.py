@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lapnoise._threads import run_blocks
 
-__all__ = ["fill", "scratch", "separate"]
+__all__ = ["SERIAL_BELOW", "fill", "scratch", "separate"]
 
 BLOCK = 1 << 17
 """Draws that a thread takes at a time: 1 MiB of float64, some 100 us of work."""
@@ -51,6 +51,7 @@ def fill(
     start: int,
     units: int,
     threads: int,
+    kind: np.dtype[Any] | None = None,
 ) -> None:
     """Fill ``outs`` with draws in C order.
 
@@ -70,10 +71,12 @@ def fill(
         Units that a draw takes: words for float64 kernels, half words for float32 ones.
     threads : int
         Threads to use at most.
+    kind : dtype, optional
+        What array parameters are converted to; None means the dtype of the first of ``outs``.
     """
     first = outs[0]
     size = first.size
-    kind = first.dtype
+    kind = kind or first.dtype
     if (
         size <= SERIAL_BELOW
         and len(outs) == 1
@@ -94,12 +97,12 @@ def fill(
             flat = flat and _is_flat(parameter, first, kind)
             given.append(parameter)
         else:
-            given.append(parameter if kind == np.float64 or parameter is None else kind.type(parameter))
+            given.append(parameter if kind == np.float64 or parameter is None else _as_kind(parameter, kind))
     if not flat:
-        _fill_buffered(kernel, outs, given, source, start, units, threads)
+        _fill_buffered(kernel, outs, given, source, start, units, threads, kind)
         return
     arrays = [_flatten(p) for p in (*outs, *given)]
-    if size <= SERIAL_BELOW or threads == 1:
+    if threads == 1:
         kernel(*arrays, source, start, scratch())
         return
 
@@ -132,10 +135,10 @@ def _fill_buffered(
     start: int,
     units: int,
     threads: int,
+    kind: np.dtype[Any],
 ) -> None:
     arrays = [i for i, p in enumerate(parameters) if isinstance(p, np.ndarray)]
     in_place = any(p is None for p in parameters)
-    kind = outs[0].dtype
     operands = [*outs, *(p for p in parameters if isinstance(p, np.ndarray))]
     write: list[Any] = ["readwrite" if in_place else "writeonly", "aligned", "contig", "nbo"]
     read: list[Any] = ["readonly", "aligned", "contig", "nbo"]
@@ -168,6 +171,11 @@ def _fill_buffered(
     if blocks:
         block(0)  # kernels compile on the calling thread
         run_blocks(lambda i: block(i + 1), blocks - 1, threads)
+
+
+def _as_kind(number: float, kind: np.dtype[Any]) -> Any:
+    with np.errstate(over="ignore"):  # beyond float32 it is an infinity, as it would be in an array
+        return kind.type(number)
 
 
 def _is_flat(array: NDArray[Any], like: NDArray[Any], kind: np.dtype[Any]) -> bool:

@@ -16,6 +16,7 @@ __all__ = [
     "float64_from_bits",
     "fma32",
     "fma64",
+    "leading_zeros",
 ]
 
 
@@ -53,6 +54,16 @@ def fma64(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
 def fma32(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
     """Return x y + z in float32, rounded once, on every machine."""
     return types.float32(types.float32, types.float32, types.float32), _fma(ir.FloatType(), "llvm.fma.f32")
+
+
+@intrinsic
+def leading_zeros(typingctx: Any, word: Any) -> Any:
+    """Return the number of zero bits above the highest one of a uint64 > 0, as uint64."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), emit
 
 
 def _bitcast(target: Any) -> Any:

@@ -69,6 +69,7 @@ def kernel(function: F) -> F:
         _warn_uncached(str(error))
         return numba.njit(function, **options)  # type: ignore[no-any-return]
     _separate_data_files(compiled)
+    _survive_cache_failures(compiled)
     return compiled  # type: ignore[no-any-return]
 
 
@@ -88,6 +89,28 @@ def _separate_data_files(compiled: Any) -> None:
         file = compiled._cache._cache_file
         stem = file._index_name.removesuffix(".nbi")
         file._data_name = lambda number: f"{stem}.{uuid.uuid4().hex}.nbc"
+
+
+def _survive_cache_failures(compiled: Any) -> None:
+    """Make a damaged cache file count as absent, and a full disk or a lost directory as a cache that keeps nothing."""
+    with contextlib.suppress(AttributeError):  # names of Numba's own, which another version may lack
+        cache = compiled._cache
+        load, save = cache.load_overload, cache.save_overload
+
+        def guarded_load(*arguments: Any) -> Any:
+            try:
+                return load(*arguments)
+            except Exception as error:  # a damaged pickle raises whatever its bytes spell
+                _warn_uncached(str(error))
+                return None
+
+        def guarded_save(*arguments: Any) -> None:
+            try:
+                save(*arguments)
+            except Exception as error:  # among them EOFError: saving reads the index first
+                _warn_uncached(str(error))
+
+        cache.load_overload, cache.save_overload = guarded_load, guarded_save
 
 
 def device(function: F) -> F:
@@ -127,7 +150,6 @@ def _sources(folder: Traversable) -> list[Traversable]:
     return found
 
 
-@functools.cache
 def _warn_uncached(reason: str) -> None:
     # Numba's sentence names the function; one warning a process says enough.
     if not _warned:

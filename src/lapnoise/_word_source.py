@@ -17,7 +17,7 @@ from lapnoise.bits.stream import MAX_POSITION, Stream
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["WordSource", "kernels"]
+__all__ = ["WordSource", "exact_noise", "kernels"]
 
 
 class WordSource:
@@ -50,7 +50,8 @@ class WordSource:
         """Return the independent generator that belongs to these labels: the same labels, the same child.
 
         It depends on the key alone, not on what was drawn or spawned. ``child("a", "b")`` is another generator than
-        ``child("a").child("b")``, and 1, "1" and b"1" are three labels.
+        ``child("a").child("b")``, and 1, "1" and b"1" are three labels. Since the same labels give the same noise
+        again, a mechanism that is given a child warns.
         """
         return type(self)(self._stream.child(_check.labels(labels)), threads=self._threads)
 
@@ -69,7 +70,19 @@ class WordSource:
         """
         self._stream.seek(_check.position(position, MAX_POSITION))
 
-    def _fill(self, kernel: Any, outs: list[NDArray[Any]], parameters: list[Any], units: int = 1) -> None:
+    @property
+    def repeatable(self) -> bool:
+        """Whether its noise can be drawn again: it was seeded, moved by `seek`, or made by `child`."""
+        return self._stream.key.seeded or self._stream.sought
+
+    def _fill(
+        self,
+        kernel: Any,
+        outs: list[NDArray[Any]],
+        parameters: list[Any],
+        units: int = 1,
+        kind: np.dtype[Any] | None = None,
+    ) -> None:
         """Run a kernel over ``outs``, each draw taking ``units`` words, or half words where they are float32."""
         size = outs[0].size
         halves = 2 if outs[0].dtype == FLOAT32 else 1
@@ -77,7 +90,7 @@ class WordSource:
         if size:
             # Most generators are made for a few draws (a child for each row), which need no count of threads.
             threads = 1 if size <= SERIAL_BELOW else self._resolved_threads or self._count()
-            fill(kernel, outs, parameters, self._stream.source, start, units, threads)
+            fill(kernel, outs, parameters, self._stream.source, start, units, threads, kind)
 
     def _count(self) -> int:
         """Find out how many threads to use, once: reading affinity and quota takes up to 600 us."""
@@ -113,6 +126,13 @@ def _load() -> ModuleType:
 
     _loaded.append(_kernel_table)
     return _kernel_table
+
+
+def exact_noise() -> ModuleType:
+    """Return the module of exact noise; importing it imports Numba."""
+    from lapnoise import _exact_noise
+
+    return _exact_noise
 
 
 _loaded: list[ModuleType] = []

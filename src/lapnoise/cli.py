@@ -81,6 +81,19 @@ def _commands(context: click.Context) -> int:
     multiple=True,
     help="Columns to noise. May be left out when exactly one column is numeric. Quote a name that has a comma in it.",
 )
+@click.option(
+    "--mechanism",
+    type=click.Choice(["laplace", "discrete-laplace"]),
+    default="laplace",
+    show_default=True,
+    help="discrete-laplace takes integers and writes integers.",
+)
+@click.option(
+    "--changed",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="How many cells one person can change at most. Default: all noised cells.",
+)
 @click.option("--seed", metavar="N", type=click.IntRange(min=0), help="Repeatable noise for tests; protects nobody.")
 @click.option("--force", is_flag=True, help="Replace DST if it exists.")
 @click.option("--dry-run", is_flag=True, help="Check everything, print what would be done, write nothing.")
@@ -105,6 +118,8 @@ def noise(
     epsilon: str,
     sensitivity: str,
     columns: tuple[str, ...],
+    mechanism: str,
+    changed: int | None,
     seed: int | None,
     force: bool,
     dry_run: bool,
@@ -123,7 +138,8 @@ def noise(
     the whole file costs epsilon. The noise has scale sensitivity / epsilon. Row count, order, missing cells and columns
     that are not named are published as they are.
 
-    The noise is not yet hardened against floating-point attacks.
+    Numbers are rounded to multiples of a power of two, the granularity, and the noise is exact on those multiples, so
+    that floating-point attacks find nothing.
     """
 
     def run() -> int:
@@ -139,6 +155,8 @@ def noise(
                     target,
                     epsilon=epsilon,
                     sensitivity=sensitivity,
+                    mechanism=mechanism,
+                    changed=changed,
                     columns=_names(columns) if columns else None,
                     seed=seed,
                     force=force,
@@ -211,16 +229,20 @@ def _print_receipt(receipt: Receipt, *, as_json: bool, quiet: bool) -> None:
     lines = [
         f"{receipt.source} -> {receipt.target}: {receipt.cells_noised} cells{columns} "
         f"{'would be ' if receipt.dry_run else ''}noised, {receipt.cells_missing} missing, {receipt.rows} rows",
-        f"scale {receipt.scale!r} = sensitivity {receipt.sensitivity} / epsilon {receipt.epsilon}; "
-        f"the whole file costs epsilon {receipt.epsilon}",
+        f"{receipt.mechanism} noise of scale {_rounded(receipt.scale)} in steps of {_rounded(receipt.granularity)}, "
+        f"for sensitivity {receipt.sensitivity} and at most {receipt.changed} cells changed by one person",
+        f"the whole file costs epsilon {receipt.epsilon} (attained: {_rounded(receipt.epsilon_attained_float)})",
         receipt.cost,
-        f"warning: {receipt.warning}",
     ]
     for line in lines:
         if receipt.dry_run:
             click.echo(printable(line))
         else:
             say(line)
+
+
+def _rounded(value: float | None) -> str:
+    return "beyond the floats" if value is None else f"{value:.9g}"
 
 
 def _plain(value: Any) -> str:

@@ -62,6 +62,7 @@ class SignedLog(NamedTuple):
         ValueError
             If a value is NaN or infinite.
         """
+        _check.no_signed_log(value, SignedLog)
         other = np.asarray(_check.finite("value", value), dtype=np.float64)
         own_sign = np.asarray(self.sign, dtype=np.int8)
         own_log = np.asarray(self.log_abs, dtype=np.float64)

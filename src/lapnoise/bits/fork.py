@@ -1,7 +1,7 @@
 """Telling a forked child from its parent, so that no two processes ever draw the same noise.
 
-``os.register_at_fork`` sees forks made through Python; the process id also sees those made by C code. Two marks
-are equal only in the process that made them.
+``os.register_at_fork`` sees forks made through Python; the process id also sees those made by C code. The two together
+mark a process.
 """
 
 from __future__ import annotations
@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 import threading
 
-__all__ = ["fork_lock", "process_mark"]
+__all__ = ["fork_lock", "forks"]
 
-_forks = 0
+forks = 0
+"""How many forks lie between this process and the one that imported this module."""
+
 _lock = threading.Lock()
-
-
-def process_mark() -> tuple[int, int]:
-    """Return a mark of this process: how many forks lie behind it, and its id."""
-    return _forks, os.getpid()
 
 
 def fork_lock() -> threading.Lock:
@@ -26,8 +23,8 @@ def fork_lock() -> threading.Lock:
 
 
 def _in_child() -> None:
-    global _forks, _lock
-    _forks += 1
+    global forks, _lock
+    forks += 1
     _lock = threading.Lock()
 
 

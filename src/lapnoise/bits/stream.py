@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from os import getpid
 from typing import Any
 
 import numpy as np
 
+from lapnoise.bits import fork
 from lapnoise.bits.entropy import Key
-from lapnoise.bits.fork import fork_lock, process_mark
 
 __all__ = ["MAX_POSITION", "STREAM_VERSION", "Stream"]
 
@@ -41,12 +42,12 @@ class Stream:
     position : int
         The next word to be given out.
     sought : bool
-        Whether `seek` was used, so that words may have been given out twice.
+        Whether words may be given out twice: after `seek`, and by a child, which the same labels make again.
     lock : threading.Lock
         Held while ``position`` is read and moved.
     """
 
-    __slots__ = ("_mark", "_spawned", "key", "lock", "position", "rounds", "sought", "source", "stream_id")
+    __slots__ = ("_forks", "_pid", "_spawned", "key", "lock", "position", "rounds", "sought", "source", "stream_id")
 
     def __init__(self, key: Key, rounds: int, stream_id: int = 0) -> None:
         self.rounds = rounds
@@ -63,7 +64,8 @@ class Stream:
         self.source[4] = self.stream_id
         self.source[5] = self.rounds // 2
         self.lock = threading.Lock()
-        self._mark = process_mark()
+        self._forks = fork.forks
+        self._pid = getpid()
 
     def enter(self) -> None:
         """Adapt to the process: after a fork a key from the operating system is replaced by a fresh one.
@@ -75,10 +77,10 @@ class Stream:
         RuntimeError
             If the key came from a seed before the process forked.
         """
-        if self._mark == process_mark():
+        if self._pid == getpid() and self._forks == fork.forks:
             return
-        with fork_lock():
-            if self._mark == process_mark():
+        with fork.fork_lock():
+            if self._pid == getpid() and self._forks == fork.forks:
                 return
             if self.key.seeded:
                 raise RuntimeError(
@@ -122,7 +124,9 @@ class Stream:
         """Return the independent stream that belongs to these labels."""
         if not self.key.seeded:
             self.enter()
-        return Stream(self.key.child(labels), self.rounds)
+        child = Stream(self.key.child(labels), self.rounds)
+        child.sought = True
+        return child
 
     def __reduce__(self) -> tuple[Any, ...]:
         secret = self.key.reveal()

@@ -26,6 +26,8 @@ def add_noise(
     *,
     epsilon: float | str | Decimal | Fraction,
     sensitivity: float | str | Decimal | Fraction,
+    mechanism: str = "laplace",
+    changed: int | None = None,
     columns: str | Iterable[str] | None = None,
     seed: int | Iterable[int] | SeedSequence | None = None,
     force: bool = False,
@@ -36,7 +38,7 @@ def add_noise(
     progress: Progress | None = None,
     threads: int | None = None,
 ) -> Receipt:
-    """Add Laplace noise to the numbers in a CSV or NPY file and write the result to another file.
+    """Add Laplace noise, exact on a lattice, to the numbers in a CSV or NPY file and write them to another file.
 
     The source is read twice and never written: first everything is checked, then noise is drawn. The target appears
     whole or not at all. Memory does not grow with the file.
@@ -52,6 +54,13 @@ def add_noise(
     sensitivity
         L1 sensitivity of the vector of *all* noised cells: the most by which one person's data can change the sum of
         their absolute differences. It is not the bound of a single cell when one person reaches several.
+    mechanism
+        "laplace" for numbers, `lapnoise.LaplaceMechanism`; "discrete-laplace" for integers of 64 bits, which stay such,
+        `lapnoise.DiscreteLaplaceMechanism`.
+    changed
+        How many cells one person can change at most. None means all cells of the noised columns, missing ones included.
+        A smaller number makes the granularity coarser and, in files of 100,000 cells and more, the run some tenth
+        faster; the scale depends on it by a thousandth at most.
     columns
         Names of the columns of a CSV file to be noised. May be left out when exactly one is numeric.
     seed
@@ -86,7 +95,8 @@ def add_noise(
         When the source cannot be opened.
     InputDataError
         When the contents cannot be noised: a cell of a noised column that is no finite number, rows of unequal
-        length, an array of other types than float32, float64 and integers, a truncated file, and the like.
+        length, an array of other types than float32, float64 and integers, a number that is no integer of 64 bits where
+        noise is discrete, a truncated file, and the like.
     OutputError
         When the target exists, or cannot be written.
 
@@ -103,12 +113,14 @@ def add_noise(
     ends; encodings must keep ASCII bytes for ASCII characters. Noised cells get the shortest text that reads back as
     the same float64.
 
-    Noise is drawn with 20 rounds of ChaCha: one word for each cell in C order (row by row, columns in file order),
-    missing ones included, so that the result does not depend on how the file is read. For float32 it is half a word.
-    The scale is sensitivity / epsilon, computed exactly and rounded up once. A sum beyond the largest float becomes the
-    largest float.
+    Every number is rounded half up to a multiple of the granularity, a power of two that depends on epsilon,
+    sensitivity and changed alone, and gets exact discrete Laplace noise in multiples of it; the sum is rounded once to
+    a float. A decimal in a CSV file is rounded as what it says, not as the float nearest to it, and an integer never
+    passes through a float. So floating-point attacks find nothing, and the whole file costs exactly what the receipt
+    says. A sum beyond the largest float becomes the largest float, and beyond 2**63 - 1 that.
 
-    The noise is not yet hardened against floating-point attacks.
+    Noise is drawn with 20 rounds of ChaCha: one word for each cell in C order (row by row, columns in file order),
+    missing ones included, so that the result does not depend on how the file is read.
 
     Examples
     --------
@@ -116,14 +128,16 @@ def add_noise(
     >>> receipt = lapnoise.files.add_noise(
     ...     "us_population_2000.csv", "noisy.csv", epsilon=0.5, sensitivity=1
     ... )  # doctest: +SKIP
-    >>> receipt.columns, receipt.scale  # doctest: +SKIP
-    (('people',), 2.0)
+    >>> receipt.columns, receipt.granularity  # doctest: +SKIP
+    (('people',), 1.4901161193847656e-08)
     """
     with prepared(
         source,
         target,
         epsilon=epsilon,
         sensitivity=sensitivity,
+        mechanism=mechanism,
+        changed=changed,
         columns=columns,
         seed=seed,
         force=force,

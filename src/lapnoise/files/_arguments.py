@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Any
 
-import numpy as np
+__all__ = ["MECHANISMS", "columns", "delimiter", "file_format", "mechanism", "missing", "target_format"]
 
-from lapnoise import _numbers
-
-__all__ = ["columns", "delimiter", "file_format", "missing", "scale_for", "target_format"]
+MECHANISMS = ("laplace", "discrete-laplace")
 
 _FORMAT_OF_SUFFIX = {".csv": "csv", ".tsv": "csv", ".npy": "npy"}
-_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
-def scale_for(epsilon: Fraction, sensitivity: Fraction, *, float32: bool = False) -> float:
-    """Return sensitivity / epsilon rounded up to a float; no draw at that scale can pass the largest float."""
-    scale = _numbers.fraction_up(sensitivity / epsilon)
-    # A float64 draw reaches 45 scales at most, a float32 draw 23: beyond that a cell could become infinite.
-    limit = _LARGEST_FLOAT32 / 23 if float32 else sys.float_info.max / 45
-    if scale > limit:
-        raise OverflowError(
-            f"sensitivity / epsilon must be at most {limit:.6g} for {'float32' if float32 else 'float64'} values, "
-            f"got {'more than any float' if math.isinf(scale) else repr(scale)}"
-        )
-    if float32:
-        nearest = np.float32(scale)
-        return float(nearest if float(nearest) >= scale else np.nextafter(nearest, np.float32(np.inf)))
-    return scale
+def mechanism(value: Any) -> str:
+    """Return the name of a mechanism."""
+    if value not in MECHANISMS:
+        raise ValueError(f"mechanism must be 'laplace' or 'discrete-laplace', got {value!r}")
+    return str(value)
 
 
 def columns(value: Any) -> tuple[str, ...] | None:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from numpy.typing import NDArray
-
+from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._target import Target
 
-__all__ = ["AddNoise", "Contents", "Done", "Format"]
-
-AddNoise = Callable[[NDArray[Any]], None]
-"""Adds noise in place to a C-contiguous array, the next values of the released vector in C order."""
+__all__ = ["Contents", "Done", "Format"]
 
 Done = Callable[[int], None]
 """Told how many rows (of an array: values) are done so far."""
@@ -33,15 +29,12 @@ class Contents:
         Cells in the noised columns, missing ones included.
     missing
         Missing cells among them.
-    float32
-        Whether noise is added to float32 values; else to float64 values.
     """
 
     columns: tuple[str, ...]
     rows: int
     cells: int
     missing: int
-    float32: bool = False
 
 
 class Format(Protocol):
@@ -53,5 +46,5 @@ class Format(Protocol):
     def check(self, done: Done) -> Contents:
         """Read the whole source, refuse what cannot be noised, and say what is there."""
 
-    def noise(self, target: Target, add_noise: AddNoise, done: Done) -> None:
+    def noise(self, target: Target, cell_noise: CellNoise, done: Done) -> None:
         """Read the whole source again and write it with noise."""

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapnoise.errors import InputDataError, LapnoiseWarning
-from lapnoise.files._cells import BadCellError, ColumnScan, numbers_from_cells, replace_numbers
-from lapnoise.files._contents import AddNoise, Contents, Done
+from lapnoise.files._cell_noise import CellNoise
+from lapnoise.files._cells import BadCellError, ColumnScan, integers_from_cells, numbers_from_cells, replace_numbers
+from lapnoise.files._contents import Contents, Done
 from lapnoise.files._rows import Block, RowReader
 from lapnoise.files._source import Source
 from lapnoise.files._split import content
@@ -31,18 +33,27 @@ class CsvFile:
         One byte, or None for a tab in a file called ``.tsv`` and a comma in any other.
     missing
         What a missing cell says.
+    whole
+        Whether noised cells must be integers of 64 bits, and become such.
     """
 
     unit = "rows"
 
     def __init__(
-        self, source: Source, *, columns: tuple[str, ...] | None, delimiter: bytes | None, missing: frozenset[bytes]
+        self,
+        source: Source,
+        *,
+        columns: tuple[str, ...] | None,
+        delimiter: bytes | None,
+        missing: frozenset[bytes],
+        whole: bool,
     ) -> None:
         self._source = source
         self._asked = columns
         self._guessed = delimiter is None
         self._delimiter = delimiter or (b"\t" if source.path.suffix.lower() == ".tsv" else b",")
         self._missing = missing
+        self._whole = whole
         self._names: list[str] = []
         self._head = b""
         self._chosen: list[int] = []
@@ -59,18 +70,15 @@ class CsvFile:
         for block in reader:
             for column in self._chosen:
                 try:
-                    values = numbers_from_cells(block.cells[column :: len(self._names)], self._missing)
+                    absent = self._missing_in(block.cells[column :: len(self._names)])
                 except BadCellError as error:
-                    place = self._place(block, column)(error.index)
-                    raise InputDataError(
-                        f"{place} has {error.kind}, where a finite number or a missing cell must stand"
-                    ) from None
-                missing += int(np.count_nonzero(np.isnan(values)))
+                    raise self._bad_cell(f"{self._place(block, column)(error.index)} has {error.kind}") from None
+                missing += int(np.count_nonzero(absent))
             rows += len(block.cells) // len(self._names)
             done(rows)
         return self._contents(rows, missing)
 
-    def noise(self, target: Target, add_noise: AddNoise, done: Done) -> None:
+    def noise(self, target: Target, cell_noise: CellNoise, done: Done) -> None:
         """Read the whole file again and write it with noise.
 
         Row by row, and in file order within a row, each noised cell has the next place in the released vector.
@@ -79,26 +87,38 @@ class CsvFile:
         if reader.head != self._head:
             raise InputDataError("the header changed")
         target.write(reader.head)
-        width = len(self._names)
+        width, chosen = len(self._names), len(self._chosen)
         total = 0
         for block in reader:
             rows = len(block.cells) // width
-            values = np.empty((rows, len(self._chosen)))
+            cells = [b""] * (rows * chosen)
             for place, column in enumerate(self._chosen):
-                try:
-                    values[:, place] = numbers_from_cells(block.cells[column::width], self._missing)
-                except BadCellError:
-                    raise InputDataError("a cell changed") from None
-            add_noise(values)
+                cells[place::chosen] = block.cells[column::width]
+            try:
+                noised = self._noised(cells, cell_noise)
+            except BadCellError:
+                raise InputDataError("a cell changed") from None
             for place, column in enumerate(self._chosen):
-                block.cells[column::width] = replace_numbers(block.cells[column::width], values[:, place])
+                block.cells[column::width] = noised[place::chosen]
             target.write(block.joined())
             total += rows
             done(total)
 
+    def _noised(self, cells: list[bytes], cell_noise: CellNoise) -> list[bytes]:
+        if self._whole:
+            integers, absent = integers_from_cells(cells, self._missing)
+            return replace_numbers(cells, cell_noise.add(integers), absent)
+        values = numbers_from_cells(cells, self._missing)
+        return replace_numbers(cells, cell_noise.add_to_decimals(values, cells), np.isnan(values))
+
+    def _missing_in(self, cells: list[bytes]) -> NDArray[np.bool_]:
+        if self._whole:
+            return integers_from_cells(cells, self._missing)[1]
+        return np.isnan(numbers_from_cells(cells, self._missing))
+
     def _check_unnamed(self, reader: RowReader, done: Done) -> Contents:
         width = len(self._names)
-        scans = [ColumnScan(self._missing) for _ in self._names]
+        scans = [ColumnScan(self._missing, whole=self._whole) for _ in self._names]
         rows = 0
         for block in reader:
             for column, scan in enumerate(scans):
@@ -126,11 +146,17 @@ class CsvFile:
                 f"column {numeric[0] + 1} has a number for its name, so line 1 may be data and no header; "
                 "if it is a header, name the columns (--columns)"
             )
+        if (not_whole := scans[numeric[0]].not_whole) is not None:
+            raise self._bad_cell(not_whole)
         if mixed:
             # One stray text hides a column of numbers, which is then published as it is: that must not pass unseen.
             warnings.warn(f"left without noise: {'; '.join(mixed)}", LapnoiseWarning, stacklevel=2)
         self._chosen = numeric
         return self._contents(rows, scans[numeric[0]].missing_cells)
+
+    def _bad_cell(self, told: str) -> InputDataError:
+        wanted = "an integer of 64 bits" if self._whole else "a finite number"
+        return InputDataError(f"{told}, where {wanted} or a missing cell must stand")
 
     def _contents(self, rows: int, missing: int) -> Contents:
         columns = tuple(self._names[column] for column in self._chosen)

@@ -8,22 +8,23 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from lapnoise import _check
 from lapnoise._version import __version__
 from lapnoise.errors import InputDataError, SeededNoiseWarning
 from lapnoise.files import _arguments
+from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._contents import Contents, Format
 from lapnoise.files._csv import CsvFile
 from lapnoise.files._npy import NpyFile
-from lapnoise.files._receipt import COST, NOT_HARDENED, SEEDED, Receipt, exact_text, nearest_float
+from lapnoise.files._receipt import COST, SEEDED, Receipt, exact_text, nearest_float
 from lapnoise.files._source import Source
 from lapnoise.files._target import Target, refuse_unsafe_target
+from lapnoise.lattice import MOST_EXPONENT
+from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism
 
 __all__ = ["Noising", "Progress", "prepared"]
 
@@ -41,14 +42,22 @@ class Noising:
     """
 
     def __init__(
-        self, source: Source, target: Path, file: Format, contents: Contents, plan: Receipt, rng: Any, *, force: bool
+        self,
+        source: Source,
+        target: Path,
+        file: Format,
+        contents: Contents,
+        plan: Receipt,
+        cell_noise: CellNoise,
+        *,
+        force: bool,
     ) -> None:
         self.plan = plan
         self._source = source
         self._target = target
         self._file = file
         self._contents = contents
-        self._rng = rng
+        self._cell_noise = cell_noise
         self._force = force
 
     def run(self, progress: Progress | None = None) -> Receipt:
@@ -58,19 +67,13 @@ class Noising:
         total = contents.rows if unit == "rows" else contents.cells
         with Target(self._target, force=self._force) as target:
             try:
-                self._file.noise(target, self._add_noise, _counter(progress, "noise", unit, total))
+                self._file.noise(target, self._cell_noise, _counter(progress, "noise", unit, total))
             except InputDataError:
                 # The first reading found nothing wrong.
                 raise InputDataError("the source changed while it was being read; nothing was written") from None
             self._source.verify_unchanged()
         seconds = self.plan.elapsed_seconds + time.perf_counter() - start
         return replace(self.plan, dry_run=False, target_sha256=target.sha256, elapsed_seconds=seconds)
-
-    def _add_noise(self, values: NDArray[Any]) -> None:
-        self._rng.add_laplace(values, self.plan.scale, out=values)
-        # A finite cell near the largest float must not become infinite in the target.
-        limit = np.finfo(values.dtype).max
-        np.clip(values, -limit, limit, out=values)
 
 
 @contextmanager
@@ -80,6 +83,8 @@ def prepared(
     *,
     epsilon: Any,
     sensitivity: Any,
+    mechanism: Any,
+    changed: Any,
     columns: Any,
     seed: Any,
     force: bool,
@@ -91,8 +96,8 @@ def prepared(
 ) -> Iterator[Noising]:
     """Check everything, then keep the source open for the run; arguments as in :func:`lapnoise.files.add_noise`."""
     start = time.perf_counter()
-    cost, bound = _check.epsilon(epsilon), _check.sensitivity(sensitivity)
-    _arguments.scale_for(cost, bound)
+    name = _arguments.mechanism(mechanism)
+    asked = _mechanism(name, epsilon, sensitivity, changed)
     names, absent = _arguments.columns(columns), _arguments.missing(missing)
     separator = None if delimiter is None else _arguments.delimiter(delimiter)
     source_path, target_path = Path(source), Path(target)
@@ -103,11 +108,17 @@ def prepared(
     rng = _generator(seed, threads)
     with Source(source_path) as opened:
         refuse_unsafe_target(target_path, source_path, force=force)
+        whole = name == "discrete-laplace"
         file: Format = (
-            NpyFile(opened) if kind == "npy" else CsvFile(opened, columns=names, delimiter=separator, missing=absent)
+            NpyFile(opened, whole=whole)
+            if kind == "npy"
+            else CsvFile(opened, columns=names, delimiter=separator, missing=absent, whole=whole)
         )
         contents = file.check(_counter(progress, "check", file.unit, None))
         opened.rewind()
+        # All cells have one lattice, which depends on their number alone.
+        most_changed = max(contents.cells, 1) if changed is None else int(changed)
+        release = _mechanism(name, epsilon, sensitivity, most_changed)
         plan = Receipt(
             version=__version__,
             source=os.fspath(source),
@@ -117,22 +128,39 @@ def prepared(
             rows=contents.rows,
             cells_noised=contents.cells - contents.missing,
             cells_missing=contents.missing,
-            epsilon=exact_text(cost, epsilon),
-            epsilon_float=nearest_float(cost),
-            sensitivity=exact_text(bound, sensitivity),
-            sensitivity_float=nearest_float(bound),
-            scale=_arguments.scale_for(cost, bound, float32=contents.float32),
+            epsilon=exact_text(asked.epsilon_asked, epsilon),
+            epsilon_float=nearest_float(asked.epsilon_asked),
+            epsilon_attained=exact_text(release.epsilon),
+            epsilon_attained_float=nearest_float(release.epsilon),
+            sensitivity=exact_text(asked.sensitivity, sensitivity),
+            sensitivity_float=nearest_float(asked.sensitivity),
+            changed=most_changed,
+            scale=nearest_float(Fraction(release.lattice.t) * release.lattice.granularity),
+            granularity=float(release.granularity),
             cost=COST,
-            mechanism="laplace",
+            mechanism=name,
             generator="chacha20",
             seeded=seed is not None,
-            hardened=False,
-            warning=NOT_HARDENED if seed is None else f"{SEEDED} {NOT_HARDENED}",
+            hardened=True,
+            warning=None if seed is None else SEEDED,
             dry_run=True,
             target_sha256=None,
             elapsed_seconds=time.perf_counter() - start,
         )
-        yield Noising(opened, target_path, file, contents, plan, rng, force=force)
+        cell_noise = CellNoise(release.lattice, rng, whole=whole)
+        yield Noising(opened, target_path, file, contents, plan, cell_noise, force=force)
+
+
+def _mechanism(
+    name: str, epsilon: Any, sensitivity: Any, changed: int | None
+) -> LaplaceMechanism | DiscreteLaplaceMechanism:
+    if name == "discrete-laplace":
+        if changed is not None:
+            _check.count("changed", changed, least=1)
+        return DiscreteLaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity)
+    mechanism = LaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity, changed=changed)
+    _check.float_release(mechanism.scale, mechanism.lattice.exponent, MOST_EXPONENT)
+    return mechanism
 
 
 def _generator(seed: Any, threads: int | None) -> Any:

@@ -13,14 +13,15 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from lapnoise.errors import InputDataError
-from lapnoise.files._contents import AddNoise, Contents, Done
+from lapnoise.files._cell_noise import CellNoise
+from lapnoise.files._contents import Contents, Done
 from lapnoise.files._source import Source
 from lapnoise.files._target import Target
 
 __all__ = ["CHUNK_VALUES", "MAPPED_VALUES", "NpyFile"]
 
 CHUNK_VALUES = 1 << 17
-"""How many values are read at a time, without effect on the result; even, since a float32 draw takes half a word."""
+"""How many values are read at a time, without effect on the result; each takes one word."""
 
 MAPPED_VALUES = 1 << 22
 """The same for arrays in Fortran order, where every chunk touches a part of every column."""
@@ -29,19 +30,22 @@ MAPPED_VALUES = 1 << 22
 class NpyFile:
     """An NPY file, versions 1 to 3 of the format, of real numbers.
 
-    float32 and float64 stay what they are, byte order included. Integers become float64, rounded where they are beyond
-    2**53, as ``astype`` does.
+    float32 and float64 stay what they are, byte order included. Integers become float64, the exact sum rounded once;
+    with discrete noise they become int64.
 
     Parameters
     ----------
     source
         The file.
+    whole
+        Whether noise is discrete, so that the array must be of integers.
     """
 
     unit = "values"
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, whole: bool) -> None:
         self._source = source
+        self._whole = whole
         self._shape: tuple[int, ...] = ()
         self._fortran = False
         self._dtype: np.dtype[Any] = np.dtype(np.float64)
@@ -60,21 +64,19 @@ class NpyFile:
         if self._source.read(1):
             raise InputDataError("the file has bytes after its array")
         rows = self._shape[0] if self._shape else 1
-        return Contents((), rows, self._size, missing, float32=self._working_dtype == np.float32)
+        return Contents((), rows, self._size, missing)
 
-    def noise(self, target: Target, add_noise: AddNoise, done: Done) -> None:
+    def noise(self, target: Target, cell_noise: CellNoise, done: Done) -> None:
         """Read the whole file again and write it with noise; places in the released vector follow C order."""
         header = self._header_for_target()
         target.write(header)
         if self._needs_map:
-            self._noise_mapped(target, len(header), add_noise, done)
+            self._noise_mapped(target, len(header), cell_noise, done)
             return
         self._source.read(self._offset)
         total = 0
         for values in self._chunks():
-            noisy = values.astype(self._working_dtype)
-            add_noise(noisy)
-            target.write(noisy.astype(self._target_dtype, copy=False).tobytes())
+            target.write(cell_noise.add(values).astype(self._target_dtype, copy=False).tobytes())
             total += values.size
             done(total)
 
@@ -88,12 +90,8 @@ class NpyFile:
         return self._fortran and self._size > 0 and sum(length > 1 for length in self._shape) > 1
 
     @property
-    def _working_dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float32 if self._dtype.kind == "f" and self._dtype.itemsize == 4 else np.float64)
-
-    @property
     def _target_dtype(self) -> np.dtype[Any]:
-        return self._dtype if self._dtype.kind == "f" else self._working_dtype
+        return self._dtype if self._dtype.kind == "f" else np.dtype(np.int64 if self._whole else np.float64)
 
     def _read_header(self) -> None:
         try:
@@ -112,6 +110,8 @@ class NpyFile:
         if not (kind in "iu" or (kind == "f" and width in (4, 8))):
             name = "records" if kind == "V" else str(self._dtype)
             raise InputDataError(f"the array must be of float32, float64 or integers, got {name}")
+        if self._whole and kind == "f":
+            raise InputDataError(f"the array must be of integers for discrete noise, got {self._dtype.name}")
         self._offset = self._source.tell()
         expected = self._offset + self._size * width
         size = self._source.size
@@ -150,15 +150,14 @@ class NpyFile:
                 f"the value at index ({shown}), flat index {flat}, is infinite; a finite number or NaN must stand there"
             )
 
-    def _noise_mapped(self, target: Target, offset: int, add_noise: AddNoise, done: Done) -> None:
+    def _noise_mapped(self, target: Target, offset: int, cell_noise: CellNoise, done: Done) -> None:
         source_map = mmap.mmap(self._source.fileno(), 0, access=mmap.ACCESS_READ)
         target_map = target.append_mapped(self._size * self._target_dtype.itemsize)
         read: NDArray[Any] = np.ndarray(self._shape, self._dtype, source_map, self._offset, order="F")
         written: NDArray[Any] = np.ndarray(self._shape, self._target_dtype, target_map, offset, order="F")
         for start in range(0, self._size, MAPPED_VALUES):
             # A flat iterator walks in C order whatever the order in memory.
-            noisy = read.flat[start : start + MAPPED_VALUES].astype(self._working_dtype)
-            add_noise(noisy)
+            noisy = cell_noise.add(read.flat[start : start + MAPPED_VALUES])
             written.flat[start : start + MAPPED_VALUES] = noisy
             # Gives the pages back, so that memory does not grow with the file; what was written stays in the file.
             if hasattr(mmap, "MADV_DONTNEED"):

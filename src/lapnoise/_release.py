@@ -1,0 +1,78 @@
+"""Exact noise from a generator onto arrays: what mechanisms and files call once their arguments are checked.
+
+Numba is imported inside the functions, at the first noise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapnoise._check import FLOAT32, INT64
+from lapnoise._fill import separate
+from lapnoise._word_source import WordSource
+
+if TYPE_CHECKING:
+    from lapnoise.lattice import Lattice
+
+__all__ = ["add_integer_noise", "add_lattice_noise", "find_infinite", "step_at", "steps"]
+
+
+def add_lattice_noise(rng: WordSource, values: NDArray[Any], out: NDArray[Any], on: Lattice) -> None:
+    """Write values, rounded half up to a lattice, + exact noise to ``out``, float64 or float32; one word a value.
+
+    ``values`` are float64 (float32 for a float32 ``out``), integers or bool, and may be ``out`` itself.
+    """
+    from lapnoise import _lattice_noise
+
+    if values.dtype.kind == "f":
+        halves = 2 if out.dtype == FLOAT32 else 1  # a whole word a draw, in the units of _fill
+        rng._fill(_lattice_noise.float_kernel(on, out.dtype), [out], [separate(values, out)], halves)
+    else:
+        integers, unsigned = _as_int64(values)
+        rng._fill(_lattice_noise.integer_kernel(on, unsigned), [out], [separate(integers, out)], kind=INT64)
+
+
+def add_integer_noise(rng: WordSource, values: NDArray[Any], out: NDArray[np.int64], t: float) -> None:
+    """Write integers + exact discrete Laplace noise of scale t to ``out``; one word a value."""
+    from lapnoise import _lattice_noise
+
+    integers, unsigned = _as_int64(values)
+    rng._fill(_lattice_noise.integer_sum_kernel(t, unsigned), [out], [separate(integers, out)])
+
+
+def steps(rng: WordSource, n: int, t: float) -> list[int]:
+    """Return n exact discrete Laplace draws of scale t as Python ints, beyond 64 bits too."""
+    from lapnoise import _exact_noise
+
+    start = rng._stream.reserve(n)
+    drawn: list[int] = _exact_noise.exact_steps(n, t, rng._stream.source, start)
+    return drawn
+
+
+def step_at(rng: WordSource, position: int, t: float) -> int:
+    """Return the exact draw of scale t at a position, which does not move."""
+    from lapnoise import _exact_noise
+
+    return _exact_noise.exact_draw(t, rng._stream.source, position)
+
+
+def find_infinite(values: NDArray[Any]) -> int:
+    """Return the index in C order of the first infinite value, or -1."""
+    if values.dtype.kind != "f" or values.size == 0:
+        return -1
+    if values.flags.c_contiguous and values.flags.aligned and values.dtype.isnative:
+        from lapnoise import _lattice_noise
+
+        return int(_lattice_noise.find_infinite(values.reshape(-1)))
+    infinite = np.flatnonzero(np.isinf(values))
+    return int(infinite[0]) if infinite.size else -1
+
+
+def _as_int64(values: NDArray[Any]) -> tuple[NDArray[Any], bool]:
+    """Return integers, uint64 seen as int64, and whether it was uint64."""
+    if values.dtype.kind == "u" and values.dtype.itemsize == 8:
+        return values.astype(np.uint64, copy=False).view(np.int64), True
+    return values, False

@@ -1,0 +1,8 @@
+"""Mechanisms: from a budget and a sensitivity to a release, one mechanism a file."""
+
+from __future__ import annotations
+
+from lapnoise.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
+from lapnoise.mechanisms.laplace import LaplaceMechanism
+
+__all__ = ["DiscreteLaplaceMechanism", "LaplaceMechanism"]

@@ -1,0 +1,153 @@
+"""What the mechanisms that add discrete Laplace noise share: their lattice, and the statistics of the noise on it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from lapnoise import _check, exact
+from lapnoise import lattice as lattices
+from lapnoise._numbers import fraction_up
+from lapnoise.errors import SeededNoiseWarning
+from lapnoise.generator import Generator, default_rng
+
+__all__ = ["AdditiveMechanism", "generator_for"]
+
+
+class AdditiveMechanism:
+    """An immutable set of parameters, and the exact noise that follows from them."""
+
+    __slots__ = ("epsilon_asked", "lattice", "sensitivity")
+
+    epsilon_asked: Fraction
+    sensitivity: Fraction
+    lattice: lattices.Lattice
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable; make another one to change {name}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _parameters(self) -> dict[str, Any]:
+        raise TypeError(f"{type(self).__name__} has no parameters")
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon attained, exactly; never above ``epsilon_asked``."""
+        return self.lattice.epsilon
+
+    @property
+    def granularity(self) -> float | Fraction:
+        """r, the power of two of which every result is a multiple; a Fraction where it is no float."""
+        exponent = self.lattice.exponent
+        if lattices.LEAST_EXPONENT <= exponent <= lattices.MOST_EXPONENT:
+            return math.ldexp(1.0, exponent)
+        return self.lattice.granularity
+
+    @property
+    def scale(self) -> float:
+        """B of the noise, t r; inf beyond the floats, where ``log_scale`` still tells it."""
+        return _as_float(Fraction(self.lattice.t) * self.lattice.granularity)
+
+    @property
+    def log_scale(self) -> float:
+        """Natural logarithm of the scale, also where the scale is beyond the floats."""
+        return math.log(self.lattice.t) + self.lattice.exponent * math.log(2.0)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise on its lattice, r / (sqrt(2) sinh(1 / (2 t))); near sqrt(2) b."""
+        # P(k) ~ q^abs(k) has variance 2 q / (1 - q)^2 = 1 / (2 sinh(1 / (2 t))^2).
+        t = self.lattice.t
+        if t > lattices.LARGEST_T:
+            return math.sqrt(2.0) * self.scale  # sinh(x) is x within 1e-35
+        x = 0.5 / t
+        steps = math.sqrt(0.5) / math.sinh(x) if x < 700.0 else 0.0
+        return _as_float(Fraction(steps) * self.lattice.granularity)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise on its lattice; near 2 b^2."""
+        return self.std * self.std
+
+    @property
+    def mse(self) -> float:
+        """Mean squared error of a released value on the lattice: the variance, since the noise is unbiased."""
+        return self.variance
+
+    def interval(self, level: Any) -> float:
+        """Return the half-width h, the least multiple of the granularity with P(abs(noise) <= h) >= level.
+
+        Parameters
+        ----------
+        level : float, str, Decimal or Fraction
+            Between 0 and 1, read as it prints.
+        """
+        tail = 1 - _check.level(level)
+        steps = exact.quantile_magnitude(Fraction(self.lattice.t), tail)
+        return fraction_up(steps * self.lattice.granularity)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._parameters() == other._parameters()
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self._parameters().values())))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._parameters())
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={_told(value)}" for name, value in self._parameters().items() if value is not None)
+        return f"{type(self).__name__}({told})"
+
+
+def generator_for(rng: Any, threads: Any) -> Generator:
+    """Return the generator that was handed over, or a fresh one: ChaCha20 keyed by the operating system.
+
+    Warns
+    -----
+    SeededNoiseWarning
+        If the noise of the generator can be drawn again.
+    """
+    if rng is None:
+        return default_rng(rounds=20, threads=threads)
+    _check.generator(rng, Generator)
+    if rng.repeatable:
+        warnings.warn(
+            "noise from a seeded generator, one moved by seek, or a child by label can be drawn again, "
+            "and drawn twice it protects nobody",
+            SeededNoiseWarning,
+            stacklevel=3,
+        )
+    return rng  # type: ignore[no-any-return]
+
+
+def _rebuild(kind: type[AdditiveMechanism], parameters: dict[str, Any]) -> AdditiveMechanism:
+    return kind(**parameters)
+
+
+def _as_float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _told(value: Any) -> str:
+    if not isinstance(value, Fraction):
+        return repr(value)
+    try:
+        near = repr(float(value))
+        return near if Fraction(near) == value else f"Fraction('{value}')"
+    except (OverflowError, ValueError):  # beyond the floats, or of more digits than Python writes
+        exponent = value.numerator.bit_length() - value.denominator.bit_length()
+        return f"Fraction(about 2**{exponent})"
