@@ -276,3 +276,30 @@ def test_without_numba(missing):
     )
     assert "pip install --upgrade numba numpy" in told
     assert position == child == 0
+
+
+@pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("left", [b"", b"\x80\x05 no pickle at all"])
+def test_a_damaged_cache_counts_as_none(package, tmp_path, kind, left):
+    """Cache files that were cut short or overwritten are compiled anew, with one warning; the draws are right."""
+    cache = tmp_path / "cache"
+    assert draw(package, NUMBA_CACHE_DIR=cache) == (EXPECTED, [])
+    damaged = list(cache.rglob(kind))
+    for path in damaged:
+        path.write_bytes(left)
+    drawn, told = draw(package, NUMBA_CACHE_DIR=cache)
+    assert damaged
+    assert drawn == EXPECTED
+    assert_one_warning(told)
+
+
+def test_a_cache_that_is_lost_while_the_process_runs(package, tmp_path):
+    """A cache directory that turns into a file after the import of the kernels does not stop the first draw."""
+    cache = tmp_path / "cache"
+    script = f"""
+import shutil, pathlib, lapnoise._kernel_table
+shutil.rmtree({str(cache)!r}); pathlib.Path({str(cache)!r}).write_text("")
+"""
+    drawn, told = draw(package, script + DRAW, NUMBA_CACHE_DIR=cache)
+    assert drawn == EXPECTED
+    assert_one_warning(told)

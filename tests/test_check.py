@@ -183,9 +183,7 @@ def test_values_of_other_types(rng, values, found):
 
 def test_ragged_lists(rng):
     """Rows of different length are refused by name."""
-    with pytest.raises(
-        ValueError, match=r"^values must be a number or a regular array, got \[\[1\.0\], \[1\.0, 2\.0\]\]$"
-    ):
+    with pytest.raises(ValueError, match=r"^values must be a number or a regular array, got rows of unequal length$"):
         rng.add_laplace([[1.0], [1.0, 2.0]], 1.0)
     with pytest.raises(ValueError, match=r"^scale must be a number or a regular array, got "):
         rng.laplace(0.0, [[1.0], [1.0, 2.0]])

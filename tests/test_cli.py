@@ -8,11 +8,12 @@ import sys
 import time
 from pathlib import Path
 
+import file_oracle
 import numpy as np
 import pytest
 
 import lapnoise
-from lapnoise import _console, default_rng
+from lapnoise import _console, _release, default_rng
 from lapnoise.cli import main
 
 # Tests run elsewhere than where they were started, so a relative path would not lead to the package.
@@ -39,8 +40,12 @@ def test_main_job_on_the_shipped_example(folder, capsys):
     lines = err.splitlines()
     assert all(line.startswith("lapnoise: ") for line in lines)
     assert lines[0].endswith("t.csv: 38 cells in people noised, 0 missing, 38 rows")
-    assert lines[1] == "lapnoise: scale 2.0 = sensitivity 1 / epsilon 1/2; the whole file costs epsilon 1/2"
-    assert "not yet hardened against floating-point attacks" in err
+    assert lines[1] == (
+        "lapnoise: laplace noise of scale 2.0000011 in steps of 1.49011612e-08, for sensitivity 1 and at most 38 cells "
+        "changed by one person"
+    )
+    assert lines[2] == "lapnoise: the whole file costs epsilon 1/2 (attained: 0.5)"
+    assert len(lines) == 4
     before, after = EXAMPLE.read_text().splitlines(), Path("t.csv").read_text().splitlines()
     assert [line.rsplit(",", 1)[0] for line in before] == [line.rsplit(",", 1)[0] for line in after]
     differences = [
@@ -57,18 +62,58 @@ def test_json_receipt(folder, capsys):
     out, err = capsys.readouterr()
     receipt = json.loads(out)
     assert out.count("\n") == 1
-    assert (receipt["columns"], receipt["rows"], receipt["cells_noised"], receipt["scale"]) == (["n"], 3, 2, 2.0)
-    assert (receipt["seeded"], receipt["hardened"], receipt["dry_run"]) == (True, False, False)
+    assert (receipt["columns"], receipt["rows"], receipt["cells_noised"], receipt["changed"]) == (["n"], 3, 2, 3)
+    assert (receipt["scale"], receipt["granularity"]) == (2 + 2**-21, 2**-23)
+    assert (receipt["epsilon"], receipt["epsilon_attained"], receipt["epsilon_attained_float"]) == ("1/2", "1/2", 0.5)
+    assert (receipt["mechanism"], receipt["generator"]) == ("laplace", "chacha20")
+    assert (receipt["seeded"], receipt["hardened"], receipt["dry_run"]) == (True, True, False)
     assert err == "lapnoise: warning: The noise came from a seed, so that it can be drawn again: it protects nobody.\n"
 
 
 def test_seed_gives_the_words_of_the_generator(folder, capsys):
     for target in ("t.csv", "u.csv"):
         assert main(["noise", "s.csv", target, *AMOUNTS, "--quiet", "--seed", "7"]) == 0
-    draws = default_rng(7, rounds=20).laplace(0.0, 2.0, 3).tolist()
-    assert Path("t.csv").read_text() == f"a,n\nx,{1 + draws[0]!r}\ny,\nz,{3 + draws[2]!r}\n"
+    first, _, third = file_oracle.draws(3, 0.5, 1)
+    expected = f"a,n\nx,{file_oracle.released(1, first)!r}\ny,\nz,{file_oracle.released(3, third)!r}\n"
+    assert Path("t.csv").read_text() == expected
     assert Path("u.csv").read_bytes() == Path("t.csv").read_bytes()
-    assert "protects nobody" in capsys.readouterr().err
+    assert capsys.readouterr().err.count("protects nobody") == 2
+
+
+def test_the_seeded_warning_comes_once_beside_the_summary(folder, capsys):
+    assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--seed", "7"]) == 0
+    assert capsys.readouterr().err.count("protects nobody") == 1
+
+
+@pytest.mark.parametrize("changed", [1, 2, 10**6])
+def test_changed(folder, capsys, changed):
+    assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--seed", "7", "--json", "--changed", str(changed)]) == 0
+    receipt = json.loads(capsys.readouterr().out)
+    first, _, third = file_oracle.draws(3, 0.5, 1, changed)
+    expected = f"a,n\nx,{file_oracle.released(1, first)!r}\ny,\nz,{file_oracle.released(3, third)!r}\n"
+    assert Path("t.csv").read_text() == expected
+    assert (receipt["changed"], receipt["granularity"]) == (changed, 2.0**first.lattice.exponent)
+
+
+def test_discrete_noise(folder, capsys):
+    options = ["--mechanism", "discrete-laplace", "--seed", "7", "--json"]
+    assert main(["noise", "s.csv", "t.csv", *AMOUNTS, *options]) == 0
+    first, third = file_oracle.step_at(2.0, 0), file_oracle.step_at(2.0, 2)
+    assert Path("t.csv").read_text() == f"a,n\nx,{1 + first}\ny,\nz,{3 + third}\n"
+    receipt = json.loads(capsys.readouterr().out)
+    assert (receipt["mechanism"], receipt["scale"], receipt["granularity"]) == ("discrete-laplace", 2.0, 1.0)
+    assert main(["noise", "s.csv", "u.csv", *AMOUNTS, "--mechanism", "discrete-laplace"]) == 0
+    assert "discrete-laplace noise of scale 2 in steps of 1, for sensitivity 1" in capsys.readouterr().err
+
+
+def test_discrete_noise_takes_integers_only(folder, capsys):
+    Path("s.csv").write_text("a,n\nx,1\nx,2.50\n")
+    assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--mechanism", "discrete-laplace"]) == 3
+    err = capsys.readouterr().err
+    assert "data row 2 (line 3), column 'n' has a number that is no integer, where an integer of 64 bits" in err
+    assert "2.50" not in err
+    assert is_one_line(err)
+    assert names(folder) == ["s.csv"]
 
 
 def test_without_a_seed_output_differs(folder):
@@ -85,7 +130,7 @@ def test_quiet_says_nothing(folder, capsys):
 def test_dry_run_prints_the_plan_and_makes_nothing(folder, capsys):
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--dry-run"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("s.csv -> t.csv: 2 cells in n would be noised, 1 missing, 3 rows\nscale 2.0 = ")
+    assert out.startswith("s.csv -> t.csv: 2 cells in n would be noised, 1 missing, 3 rows\nlaplace noise of scale 2.0")
     assert err == ""
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dry_run"] is True
@@ -138,9 +183,8 @@ def test_other_options(folder):
 def test_npy(folder, capsys):
     np.save("s.npy", np.arange(6.0).reshape(2, 3))
     assert main(["noise", "s.npy", "t.npy", *AMOUNTS, "--seed", "7"]) == 0
-    np.testing.assert_array_equal(
-        np.load("t.npy"), default_rng(7, rounds=20).add_laplace(np.arange(6.0).reshape(2, 3), 2.0)
-    )
+    expected = [file_oracle.released(i, draw) for i, draw in enumerate(file_oracle.draws(6, 0.5, 1))]
+    np.testing.assert_array_equal(np.load("t.npy"), np.reshape(expected, (2, 3)))
     assert "s.npy -> t.npy: 6 cells noised, 0 missing, 2 rows" in capsys.readouterr().err
 
 
@@ -153,13 +197,15 @@ USAGE = [
     (["s.csv", "t.csv", *AMOUNTS, "--epsilon", "nan"], "epsilon must be finite and > 0, got 'nan'"),
     (["s.csv", "t.csv", *AMOUNTS, "--epsilon", "half"], "epsilon must be a number"),
     (["s.csv", "t.csv", *AMOUNTS, "--sensitivity", "inf"], "sensitivity must be finite and > 0, got 'inf'"),
-    (["s.csv", "t.csv", *AMOUNTS, "--sensitivity", "1e308"], "sensitivity / epsilon must be at most"),
+    (["s.csv", "t.csv", *AMOUNTS, "--sensitivity", "1e308"], "scale and granularity must be floats to release floats"),
     (
         ["s.csv", "t.csv", *AMOUNTS, "--columns", "n,b"],
         "columns must name columns of the source, got 'b'; there are: 'a'",
     ),
     (["s.csv", "t.csv", *AMOUNTS, "--columns", ""], "columns must name at least one column"),
     (["s.csv", "t.csv", *AMOUNTS, "--seed", "-1"], "Invalid value for '--seed'"),
+    (["s.csv", "t.csv", *AMOUNTS, "--changed", "0"], "Invalid value for '--changed'"),
+    (["s.csv", "t.csv", *AMOUNTS, "--mechanism", "gauss"], "Invalid value for '--mechanism'"),
     (["s.csv", "t.csv", *AMOUNTS, "--threads", "0"], "Invalid value for '--threads'"),
     (["s.csv", "t.csv", *AMOUNTS, "--delimiter", "ab"], "delimiter must be one ASCII character"),
     (["s.csv", "t.csv", *AMOUNTS, "--format", "xls"], "Invalid value for '--format'"),
@@ -263,7 +309,7 @@ def test_unexpected_errors_show_their_place_and_no_data(folder, capsys, monkeypa
     def fail(*_, **__):
         raise kind("secret")
 
-    monkeypatch.setattr(lapnoise.Generator, "add_laplace", fail)
+    monkeypatch.setattr(_release, "add_integer_noise", fail)
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS]) == 1
     err = capsys.readouterr().err
     assert err.startswith(f"lapnoise: unexpected {kind.__name__} at {__file__}:")
@@ -276,7 +322,7 @@ def test_numba_that_cannot_be_imported_gives_one_clear_line(folder, capsys, monk
     def fail(*_, **__):
         raise ImportError("lapnoise draws with Numba, which could not be imported")
 
-    monkeypatch.setattr(lapnoise.Generator, "add_laplace", fail)
+    monkeypatch.setattr(_release, "add_integer_noise", fail)
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS]) == 1
     assert capsys.readouterr().err == "lapnoise: lapnoise draws with Numba, which could not be imported\n"
 
@@ -285,7 +331,7 @@ def test_interrupt(folder, capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(lapnoise.Generator, "add_laplace", interrupt)
+    monkeypatch.setattr(_release, "add_integer_noise", interrupt)
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS]) == 130
     assert capsys.readouterr().err == "lapnoise: interrupted\n"
     assert names(folder) == ["s.csv"]
@@ -301,13 +347,13 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from lapnoise.cli import main
-from lapnoise.files import _noising
+from lapnoise.files import _cell_noise
 
-def wait(self, values):
+def wait(*_):
     Path("drawing").touch()
     time.sleep(60)
 
-_noising.Noising._add_noise = wait
+_cell_noise.CellNoise.add_to_decimals = wait
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -382,7 +428,8 @@ def test_help_says_what_sensitivity_is_about(capsys):
     assert main(["noise", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "--sensitivity is the L1 sensitivity of that whole vector, and the whole file costs epsilon" in text
-    assert "not yet hardened against floating-point attacks" in text
+    assert "the noise is exact on those multiples, so that floating-point attacks find nothing" in text
+    assert "not yet" not in text
 
 
 def test_no_command_shows_the_help(capsys):

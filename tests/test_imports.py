@@ -20,7 +20,7 @@ PACKAGE = Path(lapnoise.__file__).parent
 LAYERS = [
     ["errors", "_version", "_numbers", "_threads", "_containers"],
     ["_check"],
-    ["_jit", "signed_log"],
+    ["_jit", "signed_log", "exact", "lattice"],
     ["_intrinsics"],
     ["bits", "kernels"],
     ["bits.chacha", "bits.entropy", "bits.fork"],
@@ -28,11 +28,15 @@ LAYERS = [
     ["kernels.powers", "kernels.batches"],
     ["kernels.exp", "kernels.log", "kernels.uniform"],
     ["kernels.laplace", "kernels.laplace_float32", "kernels.bounded_laplace"],
-    ["kernels.log_laplace"],
-    ["_kernel_table"],
+    ["kernels.log_laplace", "kernels.refined"],
+    ["kernels.discrete_laplace"],
+    ["kernels.lattice_noise"],
+    ["_kernel_table", "_exact_noise"],
+    ["_lattice_noise"],
     ["_fill"],
     ["_word_source"],
-    ["generator"],
+    ["generator", "_release"],
+    ["mechanisms*"],
     ["files*"],
     ["_console", "_doctor"],
     ["cli"],
@@ -107,7 +111,7 @@ def test_no_module_imports_in_a_circle():
 def test_the_facade_only_points():
     """The package itself imports, when it is imported, nothing of its own but the version."""
     assert {name for name in imported(ast.Module(MODULES[""].body[:], [])) if name} == {"_version"}
-    assert set(lapnoise._HOMES) | {"__version__", "files"} == set(lapnoise.__all__)
+    assert set(lapnoise._HOMES) | {"__version__", "files", "mechanisms"} == set(lapnoise.__all__)
 
 
 @pytest.mark.parametrize("name", lapnoise.__all__)

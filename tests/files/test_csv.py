@@ -6,12 +6,13 @@ import math
 from fractions import Fraction
 from pathlib import Path
 
+import exact_oracles
+import file_oracle
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapnoise import default_rng
 from lapnoise.errors import InputDataError, LapnoiseWarning, SeededNoiseWarning
 from lapnoise.files import _rows, add_noise
 
@@ -19,7 +20,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "us_population_2000.csv"
 
 
 def noised(folder: Path, data: bytes | str, name: str = "source.csv", **options) -> bytes:
-    """Return the bytes that come out, with seed 7 and scale 2."""
+    """Return the bytes that come out, with seed 7, epsilon 0.5 and sensitivity 1."""
     source, target = folder / name, folder / f"target{Path(name).suffix}"
     source.write_bytes(data.encode() if isinstance(data, str) else data)
     with pytest.warns(SeededNoiseWarning):
@@ -28,12 +29,12 @@ def noised(folder: Path, data: bytes | str, name: str = "source.csv", **options)
     return target.read_bytes()
 
 
-def noise(count: int) -> list[float]:
-    return default_rng(7, rounds=20).laplace(0.0, 2.0, count).tolist()
+def noise(cells: int, changed: int | None = None) -> list[file_oracle.Draw]:
+    return file_oracle.draws(cells, 0.5, 1, changed)
 
 
-def added(value: float, draw: float) -> str:
-    return repr(value + draw)
+def added(value: str | float, draw: file_oracle.Draw) -> str:
+    return repr(file_oracle.released(value, draw))
 
 
 def test_shipped_example(tmp_path):
@@ -41,7 +42,7 @@ def test_shipped_example(tmp_path):
         rows = list(csv.reader(file))
     expected = [",".join(rows[0])]
     for (band, sex, people), draw in zip(rows[1:], noise(len(rows) - 1), strict=True):
-        expected.append(f"{band},{sex},{added(float(people), draw)}")
+        expected.append(f"{band},{sex},{added(people, draw)}")
     assert noised(tmp_path, EXAMPLE.read_bytes()) == ("\n".join(expected) + "\n").encode()
 
 
@@ -126,6 +127,70 @@ def test_quoted_numbers_keep_their_quotes(tmp_path):
     assert noised(tmp_path, 'n,a\n"1","x"\n 2 ,y\n').decode() == f'n,a\n"{added(1, a)}","x"\n{added(2, b)},y\n'
 
 
+@pytest.mark.parametrize("changed", [1, 3, 10**6])
+def test_changed_fixes_the_lattice(tmp_path, changed):
+    a, b = noise(2, changed)
+    assert noised(tmp_path, "n\n1\n2.5\n", changed=changed).decode() == f"n\n{added(1, a)}\n{added('2.5', b)}\n"
+
+
+def test_discrete_noise_writes_integers(tmp_path):
+    draws = [file_oracle.step_at(2.0, i) for i in range(8)]
+    text = 'a,n,m\nx,1,007\n"y",,-5\nz,"12", +3 \nw,NA,0\n'
+    got = noised(tmp_path, text, columns=["m", "n"], mechanism="discrete-laplace").decode()
+    assert got == (
+        f'a,n,m\nx,{1 + draws[0]},{7 + draws[1]}\n"y",,{-5 + draws[3]}\n'
+        f'z,"{12 + draws[4]}",{3 + draws[5]}\nw,NA,{draws[7]}\n'
+    )
+    assert noised(tmp_path, text, columns=["m", "n"], mechanism="discrete-laplace", changed=2).decode() == got
+
+
+def test_discrete_sums_saturate_and_are_exact(tmp_path):
+    values = [2**63 - 1, -(2**63), 2**60 + 128, 2**60 + 129] * 5
+    draws = [file_oracle.step_at(2.0, i) for i in range(20)]
+    expected = [exact_oracles.integer_sum(value, draw) for value, draw in zip(values, draws, strict=True)]
+    assert {2**63 - 1, -(2**63 - 1)} < set(expected)
+    got = noised(tmp_path, "n\n" + "".join(f"{value}\n" for value in values), mechanism="discrete-laplace")
+    assert [int(line) for line in got.split()[1:]] == expected
+
+
+def test_discrete_result_does_not_depend_on_block_size(tmp_path, monkeypatch):
+    text = "a,m,n\n" + "".join(f'"x{i}",{i},{"" if i % 7 == 0 else -i}\n' for i in range(300))
+    options = {"columns": ["m", "n"], "mechanism": "discrete-laplace"}
+    expected = noised(tmp_path, text, **options)
+    for block_bytes in (1, 17, 4096):
+        monkeypatch.setattr(_rows, "BLOCK_BYTES", block_bytes)
+        assert noised(tmp_path, text, **options) == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("1.0", "a number that is no integer"),
+        ("5.", "a number that is no integer"),
+        ("1e3", "a number that is no integer"),
+        ("9223372036854775808", "an integer of more than 64 bits"),
+        ("secret", "text"),
+        ("1_000", "text"),
+        ("inf", "an infinite number"),
+    ],
+)
+@pytest.mark.parametrize("columns", [["n"], None])
+def test_discrete_noise_takes_integers_only(tmp_path, cell, kind, columns):
+    text = f"a,n\nx,1\ny,{cell}\nz,3.5\n"
+    place = "data row 2 (line 3), column 'n'"
+    got = refusal(tmp_path, text, InputDataError, columns=columns, mechanism="discrete-laplace")
+    if columns is None and kind in ("text", "an infinite number"):
+        expected = f"no column is numeric throughout: column 'n' has numbers but also {kind} at {place}"
+    else:
+        expected = f"{place} has {kind}, where an integer of 64 bits or a missing cell must stand"
+    assert got == expected
+
+
+def test_a_column_of_decimals_counts_as_numeric_for_discrete_noise_too(tmp_path):
+    got = refusal(tmp_path, "m,n\n1,1.5\n", ValueError, mechanism="discrete-laplace")
+    assert got == "columns must be given, since 2 columns are numeric: 'm', 'n'"
+
+
 def test_header_only(tmp_path):
     for text in ("a,n\n", "a,n", "a,n\r\n\r\n"):
         assert noised(tmp_path, text) == text.encode()
@@ -166,7 +231,7 @@ def test_all_other_bytes_survive_whatever_is_in_the_file(tmp_path_factory, rows,
         changed = []
         for cell in (m, n):
             draw, bare = next(draws), cell.strip('"')
-            number = cell if bare in ("", "NA") else added(float(bare), draw)
+            number = cell if bare in ("", "NA") else added(bare, draw)
             changed.append(f'"{number}"' if cell[:1] == '"' and bare else number)
         expected += f"{a},{changed[0]},{b},{changed[1]}{end}"
     with pytest.MonkeyPatch.context() as patch:
@@ -288,3 +353,5 @@ def test_scale_is_rounded_up(tmp_path):
     (tmp_path / "s.csv").write_text("n\n1\n")
     receipt = add_noise(tmp_path / "s.csv", tmp_path / "t.csv", epsilon=0.3, sensitivity=1)
     assert Fraction(receipt.scale) >= Fraction(10, 3) > Fraction(math.nextafter(receipt.scale, 0))
+    assert Fraction(receipt.scale) * Fraction(receipt.epsilon_attained) == 1
+    assert Fraction(receipt.epsilon_attained) <= Fraction(receipt.epsilon) == Fraction(3, 10)

@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import math
 import os
 import subprocess
 import sys
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -31,7 +33,7 @@ def test_receipt(source):
     got = receipt.to_dict()
     assert json.loads(json.dumps(got)) == got
     assert got.pop("elapsed_seconds") > 0
-    assert "not yet hardened against floating-point attacks" in got.pop("warning")
+    assert got.pop("warning") == "The noise came from a seed, so that it can be drawn again: it protects nobody."
     assert "the whole file costs epsilon" in got.pop("cost")
     assert got == {
         "version": lapnoise.__version__,
@@ -44,13 +46,17 @@ def test_receipt(source):
         "cells_missing": 1,
         "epsilon": "1/2",
         "epsilon_float": 0.5,
+        "epsilon_attained": "1/2",
+        "epsilon_attained_float": 0.5,
         "sensitivity": "3",
         "sensitivity_float": 3.0,
-        "scale": 6.0,
+        "changed": 3,
+        "scale": 6.0 + 2**-20,  # (ceil(3 / 2^-22) + 2) 2^-22 / epsilon
+        "granularity": 2.0**-22,
         "mechanism": "laplace",
         "generator": "chacha20",
         "seeded": True,
-        "hardened": False,
+        "hardened": True,
         "dry_run": False,
         "target_sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
     }
@@ -68,6 +74,46 @@ def test_seed_gives_the_same_bytes_twice(source):
     assert source.with_name("a.csv").read_bytes() == source.with_name("b.csv").read_bytes()
 
 
+def test_the_seeded_warning_comes_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(_rows, "BLOCK_BYTES", 8)
+    source = tmp_path / "s.csv"
+    source.write_text("n\n" + "1\n" * 100)
+    for mechanism in ("laplace", "discrete-laplace"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            add_noise(source, tmp_path / "t.csv", epsilon=1, sensitivity=1, seed=1, mechanism=mechanism, force=True)
+        assert [warning.category for warning in caught] == [SeededNoiseWarning]
+
+
+def test_no_warning_without_a_seed(source):
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=1)
+    assert (receipt.warning, receipt.seeded, receipt.hardened) == (None, False, True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    # Of 3 cells 1 changes by 1 at most, or k together: (ceil(1 / r) + k - 1) r / epsilon, r = 2^-24 for k up to 16.
+    [(None, 1 + 2 * 2**-24), (1, 1.0), (2, 1 + 2**-24), (16, 1 + 15 * 2**-24), (10**6, 1 + 999_999 * 2**-40)],
+)
+def test_changed(source, changed, expected):
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=1, changed=changed)
+    assert receipt.changed == (3 if changed is None else changed)
+    assert receipt.scale == expected
+    assert receipt.granularity == (2.0**-40 if changed == 10**6 else 2.0**-24)
+    assert Fraction(receipt.epsilon_attained) == 1
+
+
+def test_changed_does_not_matter_to_discrete_noise(source):
+    receipts = [
+        add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=2, mechanism=kind, force=True, **options)
+        for kind, options in [("discrete-laplace", {}), ("discrete-laplace", {"changed": 2})]
+    ]
+    assert [(r.scale, r.granularity, r.epsilon_attained, r.changed) for r in receipts] == [
+        (2.0, 1.0, "1", 3),
+        (2.0, 1.0, "1", 2),
+    ]
+
+
 def test_dry_run_makes_nothing(source):
     receipt = add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=1, dry_run=True)
     assert (receipt.dry_run, receipt.target_sha256, receipt.rows, receipt.cells_noised) == (True, None, 3, 2)
@@ -76,9 +122,32 @@ def test_dry_run_makes_nothing(source):
 
 def test_amounts_beyond_the_floats(source):
     receipt = add_noise(source, source.with_name("t.csv"), epsilon="1e400", sensitivity="1e401", dry_run=True)
-    assert (receipt.scale, receipt.epsilon_float, receipt.sensitivity_float) == (10.0, None, None)
-    receipt = add_noise(source, source.with_name("t.csv"), epsilon="1e5000", sensitivity=Fraction(1, 3), dry_run=True)
-    assert (receipt.epsilon, receipt.sensitivity, receipt.scale) == ("1e5000", "1/3", 5e-324)
+    assert receipt.scale == math.nextafter(10.0, 11.0)  # three steps more than 10 / r come to 2^-20 10^-400
+    assert (receipt.epsilon_float, receipt.sensitivity_float) == (None, None)
+    assert Fraction(9, 10) < Fraction(receipt.epsilon_attained) / 10**400 < 1
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon="1e5000", sensitivity=Fraction(1, 3))
+    # The finest lattice of floats attains far less than was asked, and its noise is 0 but for a chance below e^-1000.
+    assert (receipt.epsilon, receipt.sensitivity, receipt.scale) == ("1e5000", "1/3", 0.0)
+    assert receipt.granularity == 5e-324
+    assert Fraction(10) ** 600 < Fraction(receipt.epsilon_attained) < Fraction(10) ** 700
+    assert source.with_name("t.csv").read_text() == "a,n\nx,1.0\ny,\nz,3.0\n"
+
+
+def test_attained_epsilon_of_more_digits_than_python_writes(source):
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon="1e5000", sensitivity="1e5000", dry_run=True)
+    assert receipt.scale == math.nextafter(1.0, 2.0)
+    # sys.get_int_max_str_digits() is 4300; decimal has no such limit.
+    numerator, denominator = (int(Decimal(part)) for part in receipt.epsilon_attained.split("/"))
+    assert 1 - Fraction(1, 2**50) < Fraction(numerator, denominator) / 10**5000 < 1
+
+
+def test_discrete_scale_beyond_the_floats(source):
+    receipt = add_noise(
+        source, source.with_name("t.csv"), epsilon="1e-400", sensitivity=1, mechanism="discrete-laplace"
+    )
+    assert (receipt.scale, receipt.granularity, receipt.epsilon_attained_float) == (None, 1.0, 0.0)
+    cells = [int(line.split(",")[1] or 0) for line in source.with_name("t.csv").read_text().splitlines()[1:]]
+    assert [abs(cell) for cell in cells] == [2**63 - 1, 0, 2**63 - 1]
 
 
 def test_progress(source, monkeypatch):
@@ -107,9 +176,13 @@ def test_progress(source, monkeypatch):
         (
             {"sensitivity": 1e308, "epsilon": 1e-9},
             OverflowError,
-            "sensitivity / epsilon must be .* got more than any fl",
+            "scale and granularity must be floats to release floats, got scale inf",
         ),
-        ({"sensitivity": 4e306}, OverflowError, r"at most 3\.99\d*e\+306 for float64 values, got 4e\+306"),
+        ({"mechanism": "gauss"}, ValueError, "mechanism must be 'laplace' or 'discrete-laplace', got 'gauss'"),
+        ({"mechanism": None}, ValueError, "mechanism must be 'laplace' or 'discrete-laplace', got None"),
+        ({"changed": 0}, ValueError, "changed must be >= 1, got 0"),
+        ({"changed": 1.0}, TypeError, r"changed must be an int, got 1\.0"),
+        ({"changed": -1, "mechanism": "discrete-laplace"}, ValueError, "changed must be >= 1, got -1"),
         ({"columns": []}, ValueError, "columns must name at least one column"),
         ({"columns": ["n", " "]}, ValueError, "no empty name"),
         ({"columns": ["n", "n"]}, ValueError, "columns must name each column once"),
@@ -137,8 +210,8 @@ def test_arguments_that_are_refused(source, options, kind, message):
 
 
 def test_largest_scale_is_accepted(source):
-    receipt = add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=3.9e306, columns="n")
-    assert receipt.scale == 3.9e306
+    receipt = add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=2.0**1023, columns="n", changed=1)
+    assert receipt.scale == 2.0**1023
     assert np.isfinite(np.genfromtxt(source.with_name("t.csv"), delimiter=",", skip_header=1)[[0, 2], 1]).all()
 
 
@@ -243,9 +316,10 @@ def test_source_replaced_by_another_file_has_no_effect(source):
 PEAK = """
 import re, sys
 from pathlib import Path
-from lapnoise.files import _noising, _npy, add_noise
+from lapnoise.files import _cell_noise, _npy, add_noise
 _npy.MAPPED_VALUES = 1 << 18
-_noising.Noising._add_noise = lambda self, values: None
+_cell_noise.CellNoise.add = lambda self, values: values
+_cell_noise.CellNoise.add_to_decimals = lambda self, values, cells: values
 add_noise(sys.argv[1], sys.argv[2], epsilon=1, sensitivity=1, columns=sys.argv[3:] or None)
 print(re.search("VmHWM:[^0-9]*([0-9]+) kB", Path("/proc/self/status").read_text())[1])
 """

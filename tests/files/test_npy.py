@@ -1,28 +1,35 @@
 """NPY files noised: types, orders, shapes, and what is refused."""
 
+from fractions import Fraction
 from pathlib import Path
 
+import exact_oracles
+import file_oracle
 import numpy as np
 import pytest
 
-from lapnoise import default_rng
+from lapnoise import DiscreteLaplaceMechanism, LaplaceMechanism, default_rng
 from lapnoise.errors import InputDataError, SeededNoiseWarning
 from lapnoise.files import _npy, add_noise
 
 
-def noised(folder: Path, array: np.ndarray, scale_text: str = "2", **options) -> np.ndarray:
+def noised(folder: Path, array: np.ndarray, **options) -> np.ndarray:
+    """Return what becomes of an array, with seed 7, epsilon 1 and sensitivity 2."""
     source, target = folder / "s.npy", folder / "t.npy"
     np.save(source, array)
     before = source.read_bytes()
     with pytest.warns(SeededNoiseWarning):
-        add_noise(source, target, epsilon=1, sensitivity=scale_text, seed=7, force=True, **options)
+        add_noise(source, target, epsilon=1, sensitivity=2, seed=7, force=True, **options)
     assert source.read_bytes() == before
     return np.load(target)
 
 
-def expected_for(array: np.ndarray, dtype: type = np.float64, scale: float = 2.0) -> np.ndarray:
-    values = np.array(array, dtype, order="C")
-    return default_rng(7, rounds=20).add_laplace(values, scale)
+def expected_for(array: np.ndarray, dtype: type = np.float64, changed: int | None = None) -> np.ndarray:
+    """Return the sums in fractions, rounded once to this type; places follow C order."""
+    draws = file_oracle.draws(array.size, 1, 2, changed)
+    values = [Fraction(value) for value in array.ravel(order="C").tolist()]
+    sums = [file_oracle.released(value, draw, dtype) for value, draw in zip(values, draws, strict=True)]
+    return np.array(sums, dtype).reshape(array.shape)
 
 
 @pytest.mark.parametrize("chunk", [2, 6, 1 << 17])
@@ -47,26 +54,87 @@ def test_integers_become_float64(tmp_path, dtype, order):
     array = np.asarray([[1, 2, 3], [100, np.iinfo(dtype).max, 0]], dtype, order=order)
     got = noised(tmp_path, array)
     assert got.dtype == np.float64
-    np.testing.assert_array_equal(got, expected_for(array.astype(np.float64)))
+    np.testing.assert_array_equal(got, expected_for(array))
+
+
+def test_integers_never_pass_through_a_float(tmp_path):
+    # 2^60 + 128 is halfway between two floats; both would be 256 apart, or the same.
+    array = np.array([2**60 + 128, 2**60 + 129, -(2**63), 2**63 - 1], np.int64)
+    np.testing.assert_array_equal(noised(tmp_path, array), expected_for(array))
+    got = noised(tmp_path, array, mechanism="discrete-laplace")
+    steps = [file_oracle.step_at(2.0, i) for i in range(4)]
+    assert got.tolist() == [exact_oracles.integer_sum(x, step) for x, step in zip(array.tolist(), steps, strict=True)]
 
 
 def test_nan_stays_and_takes_its_word(tmp_path):
     array = np.array([1.0, np.nan, 3.0])
-    draws = default_rng(7, rounds=20).laplace(0.0, 2.0, 3)
-    np.testing.assert_array_equal(noised(tmp_path, array), array + draws)
+    first, _, third = file_oracle.draws(3, 1, 2)
+    expected = [file_oracle.released(1, first), np.nan, file_oracle.released(3, third)]
+    np.testing.assert_array_equal(noised(tmp_path, array), expected)
     receipt = add_noise(tmp_path / "s.npy", tmp_path / "u.npy", epsilon=1, sensitivity=1)
     assert (receipt.rows, receipt.cells_noised, receipt.cells_missing, receipt.columns) == (3, 2, 1, ())
 
 
-def test_long_array_is_that_of_one_call(tmp_path):
-    array = np.arange(300_001, dtype=np.float32)
-    np.testing.assert_array_equal(noised(tmp_path, array), expected_for(array, np.float32))
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    ("mechanism", "dtype"),
+    [
+        ("laplace", np.float32),
+        ("laplace", np.float64),
+        ("laplace", np.int32),
+        ("discrete-laplace", np.int32),
+        ("discrete-laplace", np.uint64),
+    ],
+)
+def test_long_array_is_that_of_one_call(tmp_path, monkeypatch, mechanism, dtype, order):
+    """However long the pieces are, the mechanism's own method gives the same array at once."""
+    array = np.asarray(np.arange(300_000, dtype=dtype).reshape(300, 1000), order=order)
+    kind = LaplaceMechanism if mechanism == "laplace" else DiscreteLaplaceMechanism
+    with pytest.warns(SeededNoiseWarning):
+        expected = kind(epsilon=1, sensitivity=2).add_noise(array, rng=default_rng(7, rounds=20))
+    for chunk in (1 << 17, 99_991):
+        monkeypatch.setattr(_npy, "CHUNK_VALUES", chunk)
+        monkeypatch.setattr(_npy, "MAPPED_VALUES", chunk)
+        got = noised(tmp_path, array, mechanism=mechanism)
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected)
 
 
-def test_float32_scale_is_rounded_up(tmp_path):
-    np.save(tmp_path / "s.npy", np.zeros(3, np.float32))
-    scale = add_noise(tmp_path / "s.npy", tmp_path / "t.npy", epsilon=3, sensitivity=1).scale
-    assert float(np.float32(scale)) == scale > 1 / 3 > float(np.nextafter(np.float32(scale), np.float32(0)))
+@pytest.mark.parametrize("changed", [1, 3, 10**9])
+def test_changed_fixes_the_lattice(tmp_path, changed):
+    array = np.arange(12.0)
+    np.testing.assert_array_equal(noised(tmp_path, array, changed=changed), expected_for(array, changed=changed))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+def test_every_value_is_a_multiple_of_the_granularity(tmp_path, dtype):
+    np.save(tmp_path / "s.npy", np.random.default_rng(1).normal(0, 1000, 5000).astype(dtype))
+    receipt = add_noise(tmp_path / "s.npy", tmp_path / "t.npy", epsilon="0.1", sensitivity="0.7")
+    steps = np.load(tmp_path / "t.npy").astype(np.float64) / receipt.granularity
+    assert receipt.granularity == 2.0 ** round(np.log2(receipt.granularity))
+    np.testing.assert_array_equal(steps, np.rint(steps))
+    # A float32 near 1000 has multiples of 2^-14 only; with 64 bits half of all steps are odd.
+    assert dtype == "f4" or 2300 < np.count_nonzero(steps % 2) < 2700  # beyond 5.6 standard deviations
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "<i2", ">u2", "<i4", "<u4", ">i8", "<u8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_discrete_noise_gives_integers(tmp_path, dtype, order):
+    limits = np.iinfo(dtype)
+    array = np.asarray([[1, 2, 3], [limits.min, limits.max, 0]], dtype, order=order)
+    got = noised(tmp_path, array, mechanism="discrete-laplace")
+    assert got.dtype == np.int64
+    steps = [file_oracle.step_at(2.0, i) for i in range(array.size)]
+    values = array.ravel(order="C").tolist()
+    expected = [exact_oracles.integer_sum(x, step) for x, step in zip(values, steps, strict=True)]
+    assert got.ravel(order="C").tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_discrete_noise_takes_integers_only(tmp_path, dtype):
+    np.save(tmp_path / "s.npy", np.zeros(3, dtype))
+    message = refusal(tmp_path, mechanism="discrete-laplace")
+    assert message == f"the array must be of integers for discrete noise, got {np.dtype(dtype)}"
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -150,10 +218,22 @@ def test_broken_files(tmp_path):
     assert refusal(tmp_path) == "the file has version 9.0 of the NPY format; 1 to 3 are read"
 
 
-def test_scale_beyond_float32_is_refused_before_anything_is_made(tmp_path):
+def test_scale_beyond_float32_saturates(tmp_path):
+    np.save(tmp_path / "s.npy", np.zeros(400, np.float32))
+    largest = np.finfo(np.float32).max
+    receipt = add_noise(tmp_path / "s.npy", tmp_path / "t.npy", epsilon=1, sensitivity=float(largest))
+    got = np.abs(np.load(tmp_path / "t.npy"))
+    assert np.isfinite(got).all()
+    # P(abs(noise) > b) = 1 / e, so 147 of 400 are expected; beyond 6 standard deviations.
+    assert 90 < np.count_nonzero(got == largest) < 205
+    assert receipt.scale >= float(largest)
+
+
+def test_scale_beyond_the_floats_is_refused_before_anything_is_made(tmp_path):
     np.save(tmp_path / "s.npy", np.zeros(3, np.float32))
-    message = refusal(tmp_path, OverflowError, sensitivity=1e38)
-    assert message == "sensitivity / epsilon must be at most 1.47949e+37 for float32 values, got 1e+38"
+    message = refusal(tmp_path, OverflowError, sensitivity="1e309")
+    assert message.startswith("scale and granularity must be floats to release floats, got scale inf")
+    assert refusal(tmp_path, OverflowError, sensitivity="1e309", changed=2) == message
 
 
 @pytest.mark.parametrize("option", [{"columns": ["a"]}, {"delimiter": ","}])
