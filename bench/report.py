@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(options: argparse.Namespace, cache: Path) -> int:
-    from bench import sections
+    from bench import sections, sections_lattice
     from bench.contenders import missing
     from bench.machine import OthersLoad, describe
     from bench.rows import Row, printed
@@ -43,7 +43,7 @@ def _report(options: argparse.Namespace, cache: Path) -> int:
     plan = sections.Plan.of(options.quick, options.large, cache)
 
     def take() -> Iterator[Row]:
-        for section in sections.SECTIONS:
+        for section in (*sections.SECTIONS, *sections_lattice.LATTICE_SECTIONS):
             print(f"{section.__name__.removeprefix('rows_').replace('_', ' ')} ...", file=sys.stderr, flush=True)
             yield from section(plan)
 
@@ -56,7 +56,7 @@ def _report(options: argparse.Namespace, cache: Path) -> int:
     wrong = sections.wrong()
     for key, value in machine.items():
         print(f"{key + ':':<20}{value}")
-    for peer in missing():
+    for peer in (*missing(), *sections_lattice.missing_libraries()):
         print(f"skipped:            {peer} is not installed")
     print(f"checked:            {'draws of all contenders' if not wrong else 'WRONG DRAWS from ' + ', '.join(wrong)}")
     print(f"run:                {'quick' if options.quick else 'full'}; ns are per draw, or per element\n")

@@ -20,7 +20,7 @@ from bench.rows import Row, cost, plain, speed
 from bench.stages import STAGE_DRAWS, refill_call, stage_calls
 from bench.timing import Measurement, Timed, cores, interleave
 
-__all__ = ["SECTIONS", "Plan", "wrong"]
+__all__ = ["MILLION", "SECTIONS", "Plan", "wrong"]
 
 NUMPY = "numpy Generator(PCG64)"
 NUMPY32 = "numpy Generator(PCG64), astype(float32)"

@@ -61,6 +61,13 @@ TARGETS = {
     "first draw, cold": _within(6.0, 3.0, "s"),
     "flat in n": _within(1.3, None),
     "flat in scale": _within(1.3, None),
+    "lattice": _faster(3.5, 4.7),
+    "lattice in place": _within(9.0, 6.0),
+    "OpenDP": _faster(3_000.0, 8_000.0),
+    "PyDP": _faster(400.0, 1_000.0),
+    "discrete": _faster(4.0, 8.0),
+    "flat in t": _within(1.3, None),
+    "flat in t to 2^40": _within(2.0, None),
     "array against scalar loop": _faster(50.0, 50.0),
 }
 """By the name that a row of the report gives."""
