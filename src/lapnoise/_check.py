@@ -104,7 +104,8 @@ def float_release(scale: float, exponent: int, most: int) -> None:
 def generator(value: Any, kind: type) -> None:
     """Refuse anything but a lapnoise Generator."""
     if not isinstance(value, kind):
-        raise TypeError(f"rng must be a lapnoise Generator or None, got {type(value).__name__}")
+        given = type(value)
+        raise TypeError(f"rng must be a lapnoise Generator or None, got {given.__module__}.{given.__qualname__}")
 
 
 def no_mask(name: str, value: Any) -> None:
@@ -414,6 +415,8 @@ def _finite(name: str, value: Parameter) -> Parameter:
 
 
 def _real_array(name: str, value: Any) -> NDArray[Any]:
+    if type(value).__name__ == "DataFrame":
+        raise TypeError(f"{name} must be a number, an array or a Series, got a DataFrame: give its columns one by one")
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of different length

@@ -45,7 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             code = _commands.main(None if argv is None else list(argv), "lapnoise", standalone_mode=False)
         except click.ClickException as error:
-            say(f"{error.format_message()} (lapnoise --help lists what there is)")
+            context = getattr(error, "ctx", None)
+            command = context.command_path if context else "lapnoise"
+            say(f"{error.format_message()} ({command} --help lists what there is)")
             return ExitCode.USAGE
         except (click.Abort, KeyboardInterrupt):
             return ExitCode.INTERRUPTED
@@ -107,7 +109,7 @@ def _commands(context: click.Context) -> int:
     "--missing",
     metavar="TEXT",
     multiple=True,
-    help="What a missing cell says; repeat for more. Default: empty, NA, NaN, nan, null, None.",
+    help="What a missing cell says, instead of the default (empty, NA, NaN, nan, null, None); repeat for more.",
 )
 @click.option(
     "--threads", metavar="N", type=click.IntRange(min=1), help="Threads that draw. Default: the usable cores."

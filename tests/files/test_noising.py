@@ -351,3 +351,15 @@ def test_memory_does_not_grow_with_an_array(tmp_path, order):
         peaks.append(peak_mebibytes(source, tmp_path / f"{rows}.out.npy"))
         source.unlink()
     assert peaks[1] - peaks[0] < 20
+
+
+@pytest.mark.parametrize("target", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("force", [False, True])
+def test_streams_as_targets_are_refused(source, target, force):
+    with pytest.raises(ValueError, match=f"target must be a file that can appear at once, .* got '{target}'"):
+        add_noise(source, target, epsilon=1, sensitivity=1, force=force)
+
+
+def test_standard_input_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="source must be a file, since it is read twice, got '-'"):
+        add_noise("-", tmp_path / "t.csv", epsilon=1, sensitivity=1, format="csv")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-__all__ = ["MECHANISMS", "columns", "delimiter", "file_format", "mechanism", "missing", "target_format"]
+__all__ = ["MECHANISMS", "columns", "delimiter", "file_format", "mechanism", "missing", "source", "target_format"]
 
 MECHANISMS = ("laplace", "discrete-laplace")
 
@@ -63,6 +64,12 @@ def file_format(value: Any, suffix: str) -> str:
     if value not in ("csv", "npy"):
         raise ValueError(f"format must be 'csv' or 'npy', got {value!r}")
     return str(value)
+
+
+def source(path: Path) -> None:
+    """Refuse standard input: a source is read twice."""
+    if str(path) == "-":
+        raise ValueError("source must be a file, since it is read twice, got '-'")
 
 
 def target_format(suffix: str, expected: str) -> None:

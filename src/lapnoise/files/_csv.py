@@ -182,6 +182,12 @@ class CsvFile:
         # A row of numbers is rather data, which would be published as it is; names that are given settle it.
         if self._asked is None and all(map(_is_number, names)):
             raise InputDataError("the header has numbers only, so line 1 is data; a CSV file needs a header")
+        if self._asked is not None and any(map(_is_number, names)):
+            warnings.warn(
+                "line 1 is taken for the header, with numbers in it, and published as it is: a CSV file needs a header",
+                LapnoiseWarning,
+                stacklevel=2,
+            )
         return names
 
     def _indices_of(self, asked: tuple[str, ...]) -> list[int]:

@@ -101,6 +101,7 @@ def prepared(
     names, absent = _arguments.columns(columns), _arguments.missing(missing)
     separator = None if delimiter is None else _arguments.delimiter(delimiter)
     source_path, target_path = Path(source), Path(target)
+    _arguments.source(source_path)
     kind = _arguments.file_format(format, source_path.suffix)
     _arguments.target_format(target_path.suffix, kind)
     if kind == "npy" and (names is not None or separator is not None):

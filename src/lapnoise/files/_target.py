@@ -43,6 +43,8 @@ def refuse_unsafe_target(path: Path, source: Path, *, force: bool) -> None:
     OutputError
         When the target exists (without ``force``), is no regular file, or its directory is missing or not writable.
     """
+    if str(path) == "-" or Path(os.path.abspath(path)).parts[1:2] in (("dev",), ("proc",)):  # noqa: PTH100 # links kept
+        raise ValueError(f"target must be a file that can appear at once, which a stream cannot, got {str(path)!r}")
     with contextlib.suppress(OSError):
         if path.samefile(source):
             raise ValueError(f"target must not be the source, got {str(path)!r} for both")
