@@ -489,3 +489,17 @@ def test_bar_is_taken_off_the_screen_after_an_error(folder, monkeypatch):
     with _console.ProgressBar(shown=True) as bar:
         bar.show("check", "rows", 1, None)
     assert terminal.text.endswith("\r")
+
+
+def test_doctor_compares_kernels_with_their_references(monkeypatch, capsys):
+    """The self-test passes here, and tells words and exact draws that are not what they should be."""
+    assert run_json(capsys, "doctor", "--json")["self_test"] == "as expected"
+    monkeypatch.setattr("lapnoise._exact_noise.exact_draw", lambda t, source, position: 0)
+    assert run_json(capsys, "doctor", "--json")["self_test"].startswith("DIFFERENT exact draws at scale 0.5")
+    monkeypatch.setattr("lapnoise.bits.chacha.stream_word", lambda *arguments: 0)
+    assert run_json(capsys, "doctor", "--json")["self_test"].startswith("DIFFERENT words")
+
+
+def run_json(capsys, *arguments):
+    assert main(list(arguments)) == 0
+    return json.loads(capsys.readouterr().out)

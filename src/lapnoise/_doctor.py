@@ -14,6 +14,7 @@ from lapnoise._version import __version__
 __all__ = ["examine"]
 
 EXTRAS = ("pandas", "pyarrow")
+WORDS = 64
 
 
 def examine() -> dict[str, Any]:
@@ -23,7 +24,8 @@ def examine() -> dict[str, Any]:
     -------
     dict
         Ready for ``json``. Drawing the words compiles or loads a kernel, so that a broken installation shows here.
-        ``known_words`` are the first eight words of ``default_rng(0)`` in hexadecimal, the same on every machine.
+        ``known_words`` are the first eight words of ``default_rng(0)`` in hexadecimal, the same on every machine;
+        ``self_test`` says whether kernels agree with their references in plain Python.
     """
     import llvmlite.binding as llvm
 
@@ -45,7 +47,26 @@ def examine() -> dict[str, Any]:
         "cache_writable": cache is not None and _is_writable(Path(cache)),
         "extras": {name: _version_of(name) for name in EXTRAS},
         "known_words": words,
+        "self_test": _self_test(),
     }
+
+
+def _self_test() -> str:
+    """Compare kernels with their references in plain Python: 64 words, and 64 exact draws at each of three scales."""
+    from lapnoise._exact_noise import exact_draw
+    from lapnoise.bits.chacha import stream_word
+    from lapnoise.generator import default_rng
+
+    rng = default_rng(0)
+    key = [int(half) for half in rng._stream.source[:4].view("<u4")]
+    expected = [stream_word(key, position, 0, 12) for position in range(WORDS)]
+    if default_rng(0).words(WORDS).tolist() != expected:
+        return "DIFFERENT words: this installation draws something else than lapnoise"
+    for t in (0.5, 3.0, 2.0**30):
+        drawn = default_rng(0).discrete_laplace(t, WORDS).tolist()
+        if drawn != [exact_draw(t, rng._stream.source, position) for position in range(WORDS)]:
+            return f"DIFFERENT exact draws at scale {t!r}: the compiled tiers do not agree with integer arithmetic"
+    return "as expected"
 
 
 def _version_of(name: str) -> str | None:
