@@ -77,19 +77,6 @@ def fill(
     first = outs[0]
     size = first.size
     kind = kind or first.dtype
-    if (
-        size <= SERIAL_BELOW
-        and len(outs) == 1
-        and first.flags.c_contiguous
-        and first.flags.aligned
-        and kind == np.float64
-    ):
-        for parameter in parameters:
-            if type(parameter) is not float:
-                break
-        else:  # the short way for short arrays, where a microsecond counts
-            kernel(first if first.ndim == 1 else first.reshape(-1), *parameters, source, start, scratch())
-            return
     given: list[Any] = []
     flat = all(_is_flat(out, first, out.dtype) for out in outs)
     for parameter in parameters:

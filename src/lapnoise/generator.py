@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lapnoise import _check
 from lapnoise._check import FLOAT32, FLOAT64, INT64
 from lapnoise._containers import is_series, unwrap
-from lapnoise._fill import scratch, separate
+from lapnoise._fill import SERIAL_BELOW, scratch, separate
 from lapnoise._word_source import WordSource, exact_noise, kernels
 from lapnoise.bits.entropy import Key
 from lapnoise.bits.stream import MAX_POSITION, Stream
@@ -325,7 +325,14 @@ class Generator(WordSource):
         table = kernels()
         kernel = (table.laplace if inverse else table.difference)[kind]
         if type(loc) is float and type(scale) is float:
-            target, bare = _target({}, size, out, kind)  # two numbers always fit; half a microsecond less
+            # Two numbers always fit, and a short array needs neither blocks nor threads: a microsecond less.
+            target, bare = _target({}, size, out, kind)
+            flags = target.flags
+            if kind is FLOAT64 and 0 < target.size <= SERIAL_BELOW and flags.c_contiguous and flags.aligned:
+                stream = self._stream
+                start = stream.reserve(target.size if inverse else 2 * target.size)
+                kernel(target if target.ndim == 1 else target.reshape(-1), loc, scale, stream.source, start, scratch())
+                return target.item() if bare else target if out is None else out
         else:
             target, bare = _target({name: loc, "scale": scale}, size, out, kind)
             if out is not None:
