@@ -679,3 +679,16 @@ def test_log_noise_of_numbers_and_shapes():
         with pytest.raises(ValueError, match="must be finite"):
             m.add_log_noise(bad, rng=rng)
     assert rng.position == 0
+
+
+def test_calls_of_different_types_share_no_words():
+    """A float32 release takes a word a value, as a float64 one does, so that what follows it is new noise."""
+    m = LaplaceMechanism(epsilon=1, sensitivity=1, changed=1)
+    rng = default_rng(5)
+    with pytest.warns(SeededNoiseWarning):
+        first = m.add_noise(np.zeros(101, np.float32), rng=rng)
+    assert rng.position == 101
+    with pytest.warns(SeededNoiseWarning):
+        second = m.add_noise(np.zeros(101), rng=rng)
+
+    assert not set(first.tolist()) & set(second.astype(np.float32).tolist())
