@@ -48,7 +48,7 @@ def float_kernel(on: lattice.Lattice, kind: np.dtype[Any]) -> Kernel:
     def add(out: Any, values: Any, source: Any, position: int, scratch: Any, pending: Any) -> int:
         return bulk(out, values, numbers, steps, source, position, scratch, pending)
 
-    run = resolving(add, lambda _i, source, position, _values: exact_draw(on.t, source, position), store)
+    run = resolving(add, _draw(on.t), store)
     return _at_whole_words(run, kind)
 
 
@@ -68,7 +68,7 @@ def integer_kernel(on: lattice.Lattice, unsigned: bool) -> Kernel:
             out, values, numbers, steps, on.exponent, unsigned, source, position, scratch, pending
         )
 
-    return resolving(add, lambda _i, source, position, _values: exact_draw(on.t, source, position), store)
+    return resolving(add, _draw(on.t), store)
 
 
 def integer_sum_kernel(t: float, unsigned: bool) -> Kernel:
@@ -85,7 +85,12 @@ def integer_sum_kernel(t: float, unsigned: bool) -> Kernel:
     def add(out: Any, values: Any, source: Any, position: int, scratch: Any, pending: Any) -> int:
         return add_integer_noise(out, values, numbers, unsigned, source, position, scratch, pending)
 
-    return resolving(add, lambda _i, source, position, _values: exact_draw(t, source, position), store)
+    return resolving(add, _draw(t), store)
+
+
+def _draw(t: float) -> Callable[..., int]:
+    """Return what ``resolving`` asks for the exact noise of one element: its word's draw by the last tier."""
+    return lambda _i, source, position, _values: exact_draw(t, source, position)
 
 
 def _wide(t: float, store: Callable[..., None]) -> Kernel:

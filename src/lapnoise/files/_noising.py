@@ -23,7 +23,7 @@ from lapnoise.files._npy import NpyFile
 from lapnoise.files._receipt import COST, SEEDED, Receipt, exact_text, nearest_float
 from lapnoise.files._source import Source
 from lapnoise.files._target import Target, refuse_unsafe_target
-from lapnoise.lattice import MOST_EXPONENT
+from lapnoise.generator import Generator, default_rng
 from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism
 
 __all__ = ["Noising", "Progress", "prepared"]
@@ -160,14 +160,11 @@ def _mechanism(
             _check.count("changed", changed, least=1)
         return DiscreteLaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity)
     mechanism = LaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity, changed=changed)
-    _check.float_release(mechanism.scale, mechanism.lattice.exponent, MOST_EXPONENT)
+    mechanism.verify_floats()
     return mechanism
 
 
-def _generator(seed: Any, threads: int | None) -> Any:
-    # Here and not above, so that what is refused before it never waits for the import.
-    from lapnoise.generator import default_rng
-
+def _generator(seed: Any, threads: int | None) -> Generator:
     rng = default_rng(seed, rounds=20, threads=threads)
     if seed is not None:
         warnings.warn(SEEDED, SeededNoiseWarning, stacklevel=2)

@@ -95,6 +95,10 @@ class LaplaceMechanism(AdditiveMechanism):
         length = _check.count("n", n, least=1)
         return self if self.changed is not None else LaplaceMechanism(**{**self._parameters(), "changed": length})
 
+    def verify_floats(self) -> None:
+        """Raise OverflowError where scale or granularity is beyond the floats, so that `add_noise` would refuse."""
+        _check.float_release(self.scale, self.lattice.exponent, lattices.MOST_EXPONENT)
+
     def privacy_loss(self, distance: Any) -> tuple[Fraction, Fraction]:
         """Return (epsilon, delta) for two vectors whose L1 distance is at most ``distance``, exactly; delta is 0.
 
@@ -154,7 +158,7 @@ class LaplaceMechanism(AdditiveMechanism):
         target = np.empty(array.shape, kind) if out is None else _check.output(out, kind, array.shape)
         bounds = None if clamp is None else _check.clamp(clamp, kind)
         bound = self._bound(array)
-        _check.float_release(bound.scale, bound.lattice.exponent, lattices.MOST_EXPONENT)
+        bound.verify_floats()
         _refuse_infinite(array)
         generator = generator_for(rng, threads)
         _release.add_lattice_noise(generator, array, target, bound.lattice)
