@@ -19,7 +19,7 @@ PACKAGE = Path(lapnoise.__file__).parent
 # modules may import one another.
 LAYERS = [
     ["errors", "_version", "_numbers", "_threads", "_containers"],
-    ["_check"],
+    ["_check*"],
     ["_jit", "signed_log", "exact", "lattice"],
     ["_intrinsics"],
     ["bits", "kernels"],

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from lapnoise import _check
+from lapnoise._check import file_arguments
 from lapnoise._version import __version__
 from lapnoise.errors import InputDataError, SeededNoiseWarning
-from lapnoise.files import _arguments
 from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._contents import Contents, Format
 from lapnoise.files._csv import CsvFile
@@ -96,14 +96,14 @@ def prepared(
 ) -> Iterator[Noising]:
     """Check everything, then keep the source open for the run; arguments as in :func:`lapnoise.files.add_noise`."""
     start = time.perf_counter()
-    name = _arguments.mechanism(mechanism)
+    name = file_arguments.mechanism(mechanism)
     asked = _mechanism(name, epsilon, sensitivity, changed)
-    names, absent = _arguments.columns(columns), _arguments.missing(missing)
-    separator = None if delimiter is None else _arguments.delimiter(delimiter)
+    names, absent = file_arguments.columns(columns), file_arguments.missing(missing)
+    separator = None if delimiter is None else file_arguments.delimiter(delimiter)
     source_path, target_path = Path(source), Path(target)
-    _arguments.source(source_path)
-    kind = _arguments.file_format(format, source_path.suffix)
-    _arguments.target_format(target_path.suffix, kind)
+    file_arguments.source(source_path)
+    kind = file_arguments.file_format(format, source_path.suffix)
+    file_arguments.target_format(target_path.suffix, kind)
     if kind == "npy" and (names is not None or separator is not None):
         raise ValueError("columns and delimiter apply to CSV files only, got an NPY file")
     rng = _generator(seed, threads)

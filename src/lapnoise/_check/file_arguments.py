@@ -1,4 +1,4 @@
-"""The file arguments' part of ``lapnoise._check``: every message names the parameter, the rule and the value."""
+"""The arguments of files: names of columns, formats, delimiters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MECHANISMS", "columns", "delimiter", "file_format", "mechanism", "missing", "source", "target_format"]
+__all__ = [
+    "MECHANISMS",
+    "columns",
+    "delimiter",
+    "file_format",
+    "mechanism",
+    "missing",
+    "source",
+    "target_format",
+]
 
 MECHANISMS = ("laplace", "discrete-laplace")
 

@@ -1,0 +1,73 @@
+"""Amounts that are read exactly: budgets, sensitivities, bounds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from lapnoise import _numbers
+from lapnoise._check._rules import amount, positive_amount, shown
+
+__all__ = [
+    "bounds",
+    "delta",
+    "distance",
+    "epsilon",
+    "float_release",
+    "granularity",
+    "level",
+    "sensitivity",
+]
+
+
+def epsilon(value: Any) -> Fraction:
+    """Return epsilon as the exact number that its text shows; it must be finite and > 0."""
+    return positive_amount("epsilon", value, _numbers.as_printed)
+
+
+def delta(value: Any) -> Fraction:
+    """Return delta as the exact number that its text shows; it must lie in [0, 1)."""
+    return amount("delta", value, _numbers.as_printed, "at least 0 and less than 1", lambda amount: 0 <= amount < 1)
+
+
+def sensitivity(value: Any) -> Fraction:
+    """Return a sensitivity at its exact stored value; it must be finite and > 0."""
+    return positive_amount("sensitivity", value, _numbers.as_stored)
+
+
+def distance(value: Any) -> Fraction:
+    """Return an L1 distance at its exact value; it must be finite and >= 0."""
+    return amount("distance", value, _numbers.as_stored, "finite and >= 0", lambda amount: amount >= 0)
+
+
+def level(value: Any) -> Fraction:
+    """Return a confidence level as the exact number that its text shows; it must lie between 0 and 1."""
+    return amount("level", value, _numbers.as_printed, "between 0 and 1", lambda amount: 0 < amount < 1)
+
+
+def bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
+    """Return bounds at their exact stored values; both finite, low < high."""
+    least = amount("low", low, _numbers.as_stored, "finite", lambda amount: True)
+    most = amount("high", high, _numbers.as_stored, "finite", lambda amount: True)
+    if least >= most:
+        raise ValueError(f"low must be less than high, got low {shown(low)} and high {shown(high)}")
+    return least, most
+
+
+def granularity(value: Any) -> int:
+    """Return the exponent of a granularity, which must be a power of two and at least 2^-1074."""
+    amount = positive_amount("granularity", value, _numbers.as_stored)
+    exponent = amount.numerator.bit_length() - amount.denominator.bit_length()
+    if amount != Fraction(2) ** exponent or exponent < -1074:
+        raise ValueError(f"granularity must be a power of two, at least 2**-1074, got {shown(value)}")
+    return exponent
+
+
+def float_release(scale: float, exponent: int, most: int) -> None:
+    """Refuse to release floats where the scale or the granularity is beyond them."""
+    if scale == math.inf or exponent > most:
+        raise OverflowError(
+            f"scale and granularity must be floats to release floats, got scale {scale!r} and granularity "
+            f"2**{exponent}; add_log_noise releases logarithms"
+        )
