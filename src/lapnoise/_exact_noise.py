@@ -29,7 +29,18 @@ from lapnoise.kernels.discrete_laplace import (
 from lapnoise.kernels.refined import pair_from_enclosure
 from lapnoise.lattice import LARGEST_T
 
-__all__ = ["discrete_kernel", "discrete_kernel_each", "exact_draw", "exact_steps", "kappa_pair", "law", "resolving"]
+__all__ = [
+    "EXTENSION_STREAMS",
+    "discrete_kernel",
+    "discrete_kernel_each",
+    "exact_draw",
+    "exact_steps",
+    "kappa_pair",
+    "law",
+    "resolving",
+    "store_saturated",
+    "word_of_stream",
+]
 
 EXTENSION_STREAMS = 1 << 63
 """Stream ids from here on hold further words; those below hold draws."""
@@ -59,7 +70,7 @@ def exact_draw(t: float, source: NDArray[np.uint64], position: int) -> int:
     """Return the draw at a position, sign included, by the last tier alone."""
     if t == 0.0:
         return 0
-    word = _word(source, position, None)
+    word = word_of_stream(source, position, 0)
     magnitude = exact.magnitude(Fraction(t), word >> 1, _further_words(source, position))
     return -magnitude if word & 1 else magnitude
 
@@ -110,7 +121,7 @@ def discrete_kernel(t: float) -> Callable[..., None]:
     def fill(out: Any, source: Any, position: int, scratch: Any, pending: Any) -> int:
         return bulk(out, numbers, source, position, scratch, pending)
 
-    return resolving(fill, lambda _i, source, position: exact_draw(t, source, position), _store_saturated)
+    return resolving(fill, lambda _i, source, position: exact_draw(t, source, position), store_saturated)
 
 
 def discrete_kernel_each() -> Callable[..., None]:
@@ -122,7 +133,7 @@ def discrete_kernel_each() -> Callable[..., None]:
         high, low = pairs[which, 0], pairs[which, 1]
         return fill_discrete_laplace_each(out, t, high, low, source, position, scratch, pending)
 
-    return resolving(fill, lambda i, source, position, t: exact_draw(float(t[i]), source, position), _store_saturated)
+    return resolving(fill, lambda i, source, position, t: exact_draw(float(t[i]), source, position), store_saturated)
 
 
 def exact_steps(n: int, t: float, source: NDArray[np.uint64], position: int) -> list[int]:
@@ -145,19 +156,20 @@ def exact_steps(n: int, t: float, source: NDArray[np.uint64], position: int) -> 
     return steps
 
 
-def _store_saturated(i: int, noise: int, out: NDArray[np.int64], *_: Any) -> None:
+def store_saturated(i: int, noise: int, out: NDArray[np.int64], *_: Any) -> None:
     out[i] = min(max(noise, -(2**63 - 1)), 2**63 - 1)
 
 
 def _further_words(source: NDArray[np.uint64], position: int) -> Iterator[int]:
     for depth in itertools.count():
-        yield _word(source, position, depth)
+        yield word_of_stream(source, position, EXTENSION_STREAMS + depth)
 
 
-def _word(source: NDArray[np.uint64], position: int, depth: int | None) -> int:
-    if depth is not None:
+def word_of_stream(source: NDArray[np.uint64], position: int, offset: int) -> int:
+    """Return the word at a position of the stream whose id is that of the source + ``offset``."""
+    if offset:
         source = source.copy()
-        source[4] = np.uint64((int(source[4]) + EXTENSION_STREAMS + depth) % (1 << 64))
+        source[4] = np.uint64((int(source[4]) + offset) % (1 << 64))
     out = np.empty(1, np.uint64)
     copy_words(out, source, position, np.empty(WORD_ROOM, np.uint64))
     return int(out[0])

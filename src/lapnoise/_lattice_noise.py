@@ -21,7 +21,15 @@ from lapnoise.kernels.lattice_noise import (
     find_infinite,
 )
 
-__all__ = ["find_infinite", "float_kernel", "integer_kernel", "integer_sum_kernel"]
+__all__ = [
+    "at_whole_words",
+    "factors",
+    "find_infinite",
+    "float_kernel",
+    "integer_kernel",
+    "integer_sum_kernel",
+    "rounded_once",
+]
 
 FLOAT32 = np.dtype(np.float32)
 LARGEST_INTEGER = 2**63 - 1
@@ -38,18 +46,18 @@ def float_kernel(on: lattice.Lattice, kind: np.dtype[Any]) -> Kernel:
 
     def store(i: int, noise: int, out: NDArray[Any], values: Any) -> None:
         x = _value_at(i, out, values)
-        out[i] = x if math.isnan(x) else _rounded_once(Fraction(x), noise, on.exponent, largest, kind)
+        out[i] = x if math.isnan(x) else rounded_once(Fraction(x), noise, on.exponent, largest, kind)
 
     if on.t > FAST_LIMIT:
-        return _at_whole_words(_wide(on.t, store), kind)
-    numbers, steps = law(on.t), _steps(on.exponent)
+        return at_whole_words(_wide(on.t, store), kind)
+    numbers, steps = law(on.t), factors(on.exponent)
     bulk = add_lattice_noise32 if kind == FLOAT32 else add_lattice_noise
 
     def add(out: Any, values: Any, source: Any, position: int, scratch: Any, pending: Any) -> int:
         return bulk(out, values, numbers, steps, source, position, scratch, pending)
 
     run = resolving(add, _draw(on.t), store)
-    return _at_whole_words(run, kind)
+    return at_whole_words(run, kind)
 
 
 def integer_kernel(on: lattice.Lattice, unsigned: bool) -> Kernel:
@@ -61,7 +69,7 @@ def integer_kernel(on: lattice.Lattice, unsigned: bool) -> Kernel:
 
     if on.t > FAST_LIMIT:
         return _wide(on.t, store)
-    numbers, steps = law(on.t), _steps(on.exponent)
+    numbers, steps = law(on.t), factors(on.exponent)
 
     def add(out: Any, values: Any, source: Any, position: int, scratch: Any, pending: Any) -> int:
         return add_lattice_noise_to_integers(
@@ -103,14 +111,14 @@ def _wide(t: float, store: Callable[..., None]) -> Kernel:
     return run
 
 
-def _at_whole_words(kernel: Kernel, kind: np.dtype[Any]) -> Kernel:
+def at_whole_words(kernel: Kernel, kind: np.dtype[Any]) -> Kernel:
     """Return the kernel for places in the units of ``_fill``: half words where draws are float32."""
     if kind != FLOAT32:
         return kernel
     return lambda out, values, source, position, scratch: kernel(out, values, source, position // 2, scratch)
 
 
-def _steps(exponent: int) -> NDArray[np.float64]:
+def factors(exponent: int) -> NDArray[np.float64]:
     """Return 1/r and r, each as two factors that are floats."""
     half = exponent // 2
     return np.array([math.ldexp(1.0, k) for k in (-half, half - exponent, half, exponent - half)])
@@ -125,7 +133,7 @@ def _integer_at(i: int, out: NDArray[Any], values: Any, unsigned: bool) -> int:
     return value % (1 << 64) if unsigned else value
 
 
-def _rounded_once(value: Fraction, noise: int, exponent: int, largest: float, kind: np.dtype[Any]) -> Any:
+def rounded_once(value: Fraction, noise: int, exponent: int, largest: float, kind: np.dtype[Any]) -> Any:
     if kind != FLOAT32:
         return lattice.release(value, noise, exponent, largest)
     total = (lattice.round_half_up(value, exponent) + noise) * Fraction(2) ** exponent

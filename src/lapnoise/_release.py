@@ -5,6 +5,7 @@ Numba is imported inside the functions, at the first noise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from lapnoise._word_source import WordSource
 if TYPE_CHECKING:
     from lapnoise.lattice import Lattice
 
-__all__ = ["add_integer_noise", "add_lattice_noise", "find_infinite", "step_at", "steps"]
+__all__ = ["add_drawn_noise", "add_integer_noise", "add_lattice_noise", "find_infinite", "step_at", "steps"]
 
 
 def add_lattice_noise(rng: WordSource, values: NDArray[Any], out: NDArray[Any], on: Lattice) -> None:
@@ -33,6 +34,24 @@ def add_lattice_noise(rng: WordSource, values: NDArray[Any], out: NDArray[Any], 
     else:
         integers, unsigned = _as_int64(values)
         rng._fill(_lattice_noise.integer_kernel(on, unsigned), [out], [separate(integers, out)], kind=INT64)
+
+
+def add_drawn_noise(
+    rng: WordSource, values: NDArray[Any], out: NDArray[Any], exponent: int, draw: Callable[..., None]
+) -> None:
+    """Write values, rounded half up to the lattice of granularity 2^exponent, + drawn steps to ``out``.
+
+    ``draw(steps, source, position, scratch)`` fills int64 arrays with the noise, one place of the stream a value. Types
+    are those of `add_lattice_noise`.
+    """
+    from lapnoise import _attempts
+
+    if values.dtype.kind == "f":
+        halves = 2 if out.dtype == FLOAT32 else 1
+        rng._fill(_attempts.to_floats(draw, exponent, out.dtype), [out], [separate(values, out)], halves)
+    else:
+        integers, unsigned = _as_int64(values)
+        rng._fill(_attempts.to_integers(draw, exponent, unsigned), [out], [separate(integers, out)], kind=INT64)
 
 
 def add_integer_noise(rng: WordSource, values: NDArray[Any], out: NDArray[np.int64], t: float) -> None:

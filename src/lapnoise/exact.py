@@ -15,10 +15,10 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-__all__ = ["Enclosure", "kappa", "magnitude", "negative_log", "quantile_magnitude"]
+__all__ = ["Enclosure", "coin", "exp_negative", "kappa", "magnitude", "negative_log", "quantile_magnitude", "ratio"]
 
 Enclosure = tuple[int, int]
 
@@ -55,6 +55,39 @@ def magnitude(t: Fraction, first: int, more_words: Iterator[int]) -> int:
             if decided is not None:
                 return decided
         j, n = j << WORD_BITS | next(more_words), n + WORD_BITS
+
+
+def coin(x: Callable[[int], Enclosure], first: int, more_words: Iterator[int]) -> bool:
+    """Return whether U < exp(-x), U having the 63 bits of ``first`` and those of further words: true with that chance.
+
+    Parameters
+    ----------
+    x : callable
+        ``x(p)`` encloses x >= 0 in units of 2^-p.
+    first : int
+        The first 63 bits of U.
+    more_words : iterator of int
+        Further words of 64 bits, taken as long as the bits so far do not decide.
+    """
+    j, n = first, FIRST_BITS
+    while True:
+        p = n + GUARD_BITS
+        low, high = x(p)
+        if -_log(Fraction(j + 1, 1 << n), p)[1] > high:  # -ln U exceeds x at the upper end of the cell
+            return True
+        if j > 0 and -_log(Fraction(j, 1 << n), p)[0] < low:
+            return False
+        j, n = j << WORD_BITS | next(more_words), n + WORD_BITS
+
+
+def ratio(x: Fraction, p: int) -> Enclosure:
+    """Enclose a rational number in units of 2^-p."""
+    return (x.numerator << p) // x.denominator, _ceil_div(x.numerator << p, x.denominator)
+
+
+def exp_negative(x: Fraction, p: int) -> Enclosure:
+    """Enclose exp(-x), x >= 0, in units of 2^-p."""
+    return _exp_negative(x, p) if x else (1 << p, 1 << p)
 
 
 def quantile_magnitude(t: Fraction, tail: Fraction) -> int:

@@ -22,7 +22,7 @@ two_sum = refined.two_sum
 @cache
 def sums32(module):
     """Return fl32(x + c) of arrays, as the kernel for float32 makes it."""
-    odd = module._odd
+    odd = module.odd
 
     @jit
     def run(x, c):
@@ -38,7 +38,7 @@ def sums32(module):
 @cache
 def sums_of_three(module):
     """Return a + b + c of arrays, rounded once."""
-    add = module._sum_of_three
+    add = module.sum_of_three
 
     @jit
     def run(a, b, c):
@@ -127,7 +127,7 @@ def test_sums_of_integers_beside_ties():
 
 def test_sums_of_integers_with_tiny_noise():
     """Noise far below the last place of a tie decides it, down to the least float; an inner sum to nearest loses it."""
-    nearest = without_kernels(("return total + _odd(rest, lost)", "return total + rest"))
+    nearest = without_kernels(("return total + odd(rest, lost)", "return total + rest"))
     x = [2**60 + 128, 2**60 + 128 + 256, -(2**60) - 128, 2**63 + 2**10, 2**54 + 2]
     for tiny in (5e-324, 2.0**-1000, 2.0**-60, 1.0):
         for sign in (-1, 1):
@@ -143,7 +143,7 @@ def _rounded(x, steps):
     out = np.empty(x.size)
     huge = np.empty(x.size, np.bool_)
     for i in range(x.size):
-        out[i], huge[i] = lattice_noise._steps(x[i], (steps[0], steps[1]))
+        out[i], huge[i] = lattice_noise.steps_of(x[i], (steps[0], steps[1]))
     return out, huge
 
 
@@ -153,7 +153,7 @@ def test_rounding_to_the_lattice(exponent):
 
     The mutant floor(x / r + 1/2) takes the float below one half, and every odd number from 2^52 on, one too far.
     """
-    from lapnoise._lattice_noise import _steps
+    from lapnoise._lattice_noise import factors
 
     r = Fraction(2) ** exponent
     chance = random.Random(3)
@@ -162,7 +162,7 @@ def test_rounding_to_the_lattice(exponent):
     near += [Fraction(0), Fraction(2**52) - Fraction(1, 2), Fraction(2**52), Fraction(-(2**52)), Fraction(2**53 + 2)]
     x = [float(f * r) for f in near if abs(f * r) < Fraction(2) ** 1023]
     x += [np.nextafter(v, s * np.inf) for v in x for s in (-1, 1) if abs(v) < 1e308] + [-0.0]
-    rounded, huge = _rounded(np.array(x), _steps(exponent))
+    rounded, huge = _rounded(np.array(x), factors(exponent))
     for v, i, far in zip(x, rounded.tolist(), huge.tolist(), strict=True):
         assert far == (abs(Fraction(v)) >= 2**52 * r)
         if far:

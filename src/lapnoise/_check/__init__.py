@@ -6,7 +6,19 @@ rule and the value.
 
 from __future__ import annotations
 
-from lapnoise._check._amounts import bounds, delta, distance, epsilon, float_release, granularity, level, sensitivity
+from lapnoise._check._amounts import (
+    Accuracy,
+    accuracy,
+    bounds,
+    delta,
+    distance,
+    epsilon,
+    float_release,
+    granularity,
+    level,
+    sensitivity,
+    unreachable_accuracy,
+)
 from lapnoise._check._arrays import (
     FLOAT32,
     FLOAT64,
@@ -48,8 +60,10 @@ __all__ = [
     "FLOAT64",
     "INT64",
     "ROUNDS",
+    "Accuracy",
     "Method",
     "Parameter",
+    "accuracy",
     "bounds",
     "clamp",
     "count",
@@ -82,5 +96,6 @@ __all__ = [
     "shape",
     "size",
     "threads",
+    "unreachable_accuracy",
     "values",
 ]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from lapnoise import _numbers
 from lapnoise._check._rules import amount, positive_amount, shown
 
 __all__ = [
+    "Accuracy",
+    "accuracy",
     "bounds",
     "delta",
     "distance",
@@ -18,6 +20,7 @@ __all__ = [
     "granularity",
     "level",
     "sensitivity",
+    "unreachable_accuracy",
 ]
 
 
@@ -53,6 +56,33 @@ def bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
     if least >= most:
         raise ValueError(f"low must be less than high, got low {shown(low)} and high {shown(high)}")
     return least, most
+
+
+class Accuracy(NamedTuple):
+    """How accurate a release shall be: a standard deviation, or where there is a confidence, a half-width."""
+
+    wanted: Fraction
+    confidence: Fraction | None
+
+
+def accuracy(std: Any, half_width: Any, confidence: Any) -> Accuracy:
+    """Return what is wanted: a standard deviation, or a half-width with its confidence, and not both."""
+    if (std is None) == (half_width is None):
+        given = "neither" if std is None else "both"
+        raise TypeError(f"std or half_width must be given, and not both, got {given}")
+    if (half_width is None) != (confidence is None):
+        raise TypeError("half_width and confidence must be given together, got only one of them")
+    if std is not None:
+        return Accuracy(positive_amount("std", std, _numbers.as_stored), None)
+    wanted = positive_amount("half_width", half_width, _numbers.as_stored)
+    sure = amount("confidence", confidence, _numbers.as_printed, "between 0 and 1", lambda level: 0 < level < 1)
+    return Accuracy(wanted, sure)
+
+
+def unreachable_accuracy(goal: Accuracy) -> NoReturn:
+    """Refuse an accuracy that needs an epsilon beyond 1e-300 to 1e300."""
+    name = "std" if goal.confidence is None else "half_width"
+    raise ValueError(f"{name} must be reachable with an epsilon between 1e-300 and 1e300, got {shown(goal.wanted)}")
 
 
 def granularity(value: Any) -> int:

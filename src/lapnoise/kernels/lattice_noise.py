@@ -28,11 +28,18 @@ __all__ = [
     "add_lattice_noise32",
     "add_lattice_noise_to_integers",
     "find_infinite",
+    "lower_half",
+    "odd",
+    "rounded_shift",
+    "saturated",
+    "steps_of",
+    "sum_of_three",
+    "upper_half",
 ]
 
 _LATTICE_POINTS = 2.0**52
-_LARGEST = float(np.finfo(np.float64).max)
-_LARGEST32 = float(np.finfo(np.float32).max)
+LARGEST = float(np.finfo(np.float64).max)
+LARGEST32 = float(np.finfo(np.float32).max)
 _ONE = np.uint64(1)
 _HALF_WORD = np.uint64(0xFFFFFFFF)
 _HALF = 4294967296.0
@@ -40,7 +47,7 @@ _LARGEST_INTEGER = np.int64(2**63 - 1)
 
 
 @device
-def _steps(x: Any, steps: Any) -> Any:
+def steps_of(x: Any, steps: Any) -> Any:
     """Return (i, whether x is too large to need rounding), steps being (1/r as two factors, r as two factors)."""
     y = (x * steps[0]) * steps[1]
     floor = np.floor(y)
@@ -49,7 +56,7 @@ def _steps(x: Any, steps: Any) -> Any:
 
 
 @device
-def _odd(value: Any, error: Any) -> Any:
+def odd(value: Any, error: Any) -> Any:
     """Round a sum to odd: if it is inexact and even, move it one unit toward the exact value.
 
     A sum so rounded can be rounded again to fewer bits as if it had been exact (Boldo and Melquiond 2008).
@@ -62,7 +69,8 @@ def _odd(value: Any, error: Any) -> Any:
 
 
 @device
-def _saturated(value: Any, largest: Any) -> Any:
+def saturated(value: Any, largest: Any) -> Any:
+    """Return the value, or the largest float of its sign where it lies beyond."""
     value = largest if value > largest else value  # min() would turn NaN into a number
     return -largest if value < -largest else value
 
@@ -94,10 +102,10 @@ def add_lattice_noise(
         for i in range(count):
             x = location(values_part, target, i)
             noise = signed(e[i], batch[i])
-            rounded, huge = _steps(x, scales)
+            rounded, huge = steps_of(x, scales)
             near = ((rounded + noise) * r1) * r2
             far = x + (noise * r1) * r2
-            target[i] = _saturated(far if huge else near, _LARGEST)
+            target[i] = saturated(far if huge else near, LARGEST)
         for k in range(before, pending[0]):
             target[pending[k + 1] - done] = f[k - before]
         done += count
@@ -127,12 +135,12 @@ def add_lattice_noise32(
         for i in range(count):
             x = np.float64(location(values_part, target, i))
             noise = signed(e[i], batch[i])
-            rounded, huge = _steps(x, scales)
+            rounded, huge = steps_of(x, scales)
             near = ((rounded + noise) * r1) * r2
             total, error = two_sum(x, (noise * r1) * r2)
-            far = _odd(total, error)
+            far = odd(total, error)
             # A negative sum below the least float32 would become -0.0.
-            target[i] = np.float32(_saturated(far if huge else near, _LARGEST32)) + np.float32(0.0)
+            target[i] = np.float32(saturated(far if huge else near, LARGEST32)) + np.float32(0.0)
         for k in range(before, pending[0]):
             target[pending[k + 1] - done] = np.float32(f[k - before])
         done += count
@@ -171,12 +179,12 @@ def add_lattice_noise_to_integers(
             x = values[done + i]
             noise = signed(e[i], batch[i])
             if shift <= 0:
-                out[done + i] = _sum_of_three(_upper_half(x, unsigned), _lower_half(x), (noise * r1) * r2)
+                out[done + i] = sum_of_three(upper_half(x, unsigned), lower_half(x), (noise * r1) * r2)
             else:
                 # In halves here too: 2^64 - 1 at r = 2 becomes 2^63, which is no int64.
-                steps_of_x = _rounded_shift(x, shift, unsigned)
-                total = _sum_of_three(_upper_half(steps_of_x, unsigned), _lower_half(steps_of_x), noise)
-                out[done + i] = _saturated((total * r1) * r2, _LARGEST)
+                steps_of_x = rounded_shift(x, shift, unsigned)
+                total = sum_of_three(upper_half(steps_of_x, unsigned), lower_half(steps_of_x), noise)
+                out[done + i] = saturated((total * r1) * r2, LARGEST)
         done += count
     return done
 
@@ -223,7 +231,7 @@ def find_infinite(values: Any) -> int:
 
 
 @device
-def _sum_of_three(a: Any, b: Any, c: Any) -> Any:
+def sum_of_three(a: Any, b: Any, c: Any) -> Any:
     """Return a + b + c rounded once (Boldo and Melquiond 2008, figure 5).
 
     The two smaller ones' error and the larger sum's are added with rounding to odd, so that the last addition rounds
@@ -232,21 +240,23 @@ def _sum_of_three(a: Any, b: Any, c: Any) -> Any:
     high, low = two_sum(b, c)
     total, error = two_sum(a, high)
     rest, lost = two_sum(error, low)
-    return total + _odd(rest, lost)
+    return total + odd(rest, lost)
 
 
 @device
-def _upper_half(x: Any, unsigned: bool) -> Any:
+def upper_half(x: Any, unsigned: bool) -> Any:
+    """Return floor(x / 2^32) 2^32 for a 64-bit integer, exactly."""
     return (np.float64(np.uint64(x) >> np.uint64(32)) if unsigned else np.float64(x >> np.int64(32))) * _HALF
 
 
 @device
-def _lower_half(x: Any) -> Any:
+def lower_half(x: Any) -> Any:
+    """Return what ``upper_half`` leaves of x."""
     return np.float64(np.uint64(x) & _HALF_WORD)
 
 
 @device
-def _rounded_shift(x: Any, shift: Any, unsigned: bool) -> Any:
+def rounded_shift(x: Any, shift: Any, unsigned: bool) -> Any:
     """Return floor(x / 2^shift + 1/2) for shift >= 1: the bits kept, and the highest bit dropped added to them.
 
     2^63 comes out of an unsigned x as its bits.

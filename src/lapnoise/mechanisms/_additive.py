@@ -64,13 +64,10 @@ class AdditiveMechanism:
     @property
     def std(self) -> float:
         """Standard deviation of the noise on its lattice, r / (sqrt(2) sinh(1 / (2 t))); near sqrt(2) b."""
-        # P(k) ~ q^abs(k) has variance 2 q / (1 - q)^2 = 1 / (2 sinh(1 / (2 t))^2).
         t = self.lattice.t
         if t > lattices.LARGEST_T:
             return math.sqrt(2.0) * self.scale  # sinh(x) is x within 1e-35
-        x = 0.5 / t
-        steps = math.sqrt(0.5) / math.sinh(x) if x < 700.0 else 0.0
-        return _as_float(Fraction(steps) * self.lattice.granularity)
+        return _as_float(Fraction(self._std_in_steps()) * self.lattice.granularity)
 
     @property
     def variance(self) -> float:
@@ -91,8 +88,16 @@ class AdditiveMechanism:
             Between 0 and 1, read as it prints.
         """
         tail = 1 - _check.level(level)
-        steps = exact.quantile_magnitude(Fraction(self.lattice.t), tail)
-        return fraction_up(steps * self.lattice.granularity)
+        return fraction_up(self._quantile_in_steps(tail) * self.lattice.granularity)
+
+    def _std_in_steps(self) -> float:
+        # P(k) ~ q^abs(k) has variance 2 q / (1 - q)^2 = 1 / (2 sinh(1 / (2 t))^2).
+        x = 0.5 / self.lattice.t
+        return math.sqrt(0.5) / math.sinh(x) if x < 700.0 else 0.0
+
+    def _quantile_in_steps(self, tail: Fraction) -> int:
+        """Return the least m with P(abs(noise) <= m steps) >= 1 - tail."""
+        return exact.quantile_magnitude(Fraction(self.lattice.t), tail)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

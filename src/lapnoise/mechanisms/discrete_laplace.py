@@ -13,6 +13,7 @@ from lapnoise import lattice as lattices
 from lapnoise._check import INT64
 from lapnoise._containers import unwrap
 from lapnoise.mechanisms._additive import AdditiveMechanism, generator_for
+from lapnoise.mechanisms._planning import least_epsilon
 
 __all__ = ["DiscreteLaplaceMechanism"]
 
@@ -60,6 +61,23 @@ class DiscreteLaplaceMechanism(AdditiveMechanism):
     def epsilon(self) -> Fraction:
         """Epsilon attained, exactly; never above ``epsilon_asked``."""
         return self.sensitivity / Fraction(self.lattice.t)
+
+    @classmethod
+    def epsilon_for(
+        cls, *, sensitivity: Any, std: Any = None, half_width: Any = None, confidence: Any = None
+    ) -> Fraction:
+        """Return the least epsilon, to 12 digits, with which the noise is as small as is wanted.
+
+        Parameters
+        ----------
+        sensitivity
+            As for the mechanism.
+        std, half_width, confidence
+            As in `LaplaceMechanism.epsilon_for`. Noise of 0 in every case but a few is small too: below a standard
+            deviation of 1 this is not sqrt(2) sensitivity / std.
+        """
+        goal = _check.accuracy(std, half_width, confidence)
+        return least_epsilon(lambda epsilon: cls(epsilon=epsilon, sensitivity=sensitivity), goal)
 
     def for_length(self, n: int) -> DiscreteLaplaceMechanism:
         """Return the mechanism for vectors of n coordinates: this one, whatever n."""

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from lapnoise import _check, _release
 from lapnoise import lattice as lattices
-from lapnoise._check import FLOAT32, FLOAT64
-from lapnoise._containers import unwrap
-from lapnoise.mechanisms._additive import AdditiveMechanism, generator_for
+from lapnoise.generator import Generator
+from lapnoise.mechanisms._additive import generator_for
+from lapnoise.mechanisms._on_floats import FloatMechanism
+from lapnoise.mechanisms._planning import least_epsilon
 from lapnoise.signed_log import SignedLog
 
 __all__ = ["LaplaceMechanism"]
 
 
-class LaplaceMechanism(AdditiveMechanism):
+class LaplaceMechanism(FloatMechanism):
     """Add Laplace noise of scale sensitivity / epsilon, exactly, on a lattice that no value can be told from.
 
     Each value is rounded half up to a multiple of a power of two, the granularity, that depends on the parameters
@@ -64,9 +65,8 @@ class LaplaceMechanism(AdditiveMechanism):
     2.0
     """
 
-    __slots__ = ("_exponent", "changed")
+    __slots__ = ("_exponent",)
 
-    changed: int | None
     _exponent: int | None
 
     def __init__(self, *, epsilon: Any, sensitivity: Any, changed: int | None = None, granularity: Any = None) -> None:
@@ -86,18 +86,35 @@ class LaplaceMechanism(AdditiveMechanism):
             "granularity": granularity,
         }
 
-    def for_length(self, n: int) -> LaplaceMechanism:
-        """Return the mechanism for vectors of n coordinates, all of which one record may change.
+    @classmethod
+    def epsilon_for(
+        cls,
+        *,
+        sensitivity: Any,
+        std: Any = None,
+        half_width: Any = None,
+        confidence: Any = None,
+        changed: int | None = None,
+    ) -> Fraction:
+        """Return the least epsilon, to 12 digits, with which the noise is as small as is wanted.
 
-        Where ``changed`` was given it stays. Values that arrive in pieces take this one for the length of them all, so
-        that all pieces share a lattice.
+        Parameters
+        ----------
+        sensitivity, changed
+            As for the mechanism.
+        std : float, str, Decimal or Fraction
+            Standard deviation wanted, or instead of it
+        half_width, confidence : float, str, Decimal or Fraction
+            abs(noise) <= half_width is wanted with probability ``confidence`` at least.
+
+        Examples
+        --------
+        >>> import lapnoise
+        >>> float(lapnoise.LaplaceMechanism.epsilon_for(sensitivity=1, half_width=10, confidence=0.95))
+        0.29957322557
         """
-        length = _check.count("n", n, least=1)
-        return self if self.changed is not None else LaplaceMechanism(**{**self._parameters(), "changed": length})
-
-    def verify_floats(self) -> None:
-        """Raise OverflowError where scale or granularity is beyond the floats, so that `add_noise` would refuse."""
-        _check.float_release(self.scale, self.lattice.exponent, lattices.MOST_EXPONENT)
+        goal = _check.accuracy(std, half_width, confidence)
+        return least_epsilon(lambda epsilon: cls(epsilon=epsilon, sensitivity=sensitivity, changed=changed), goal)
 
     def privacy_loss(self, distance: Any) -> tuple[Fraction, Fraction]:
         """Return (epsilon, delta) for two vectors whose L1 distance is at most ``distance``, exactly; delta is 0.
@@ -113,58 +130,8 @@ class LaplaceMechanism(AdditiveMechanism):
         steps = math.ceil(exact / self.lattice.granularity) + (self.changed or 1) - 1
         return steps / Fraction(self.lattice.t), Fraction(0)
 
-    def add_noise(
-        self,
-        values: Any,
-        *,
-        out: NDArray[Any] | None = None,
-        rng: Any = None,
-        clamp: tuple[float, float] | None = None,
-        threads: int | None = None,
-    ) -> Any:
-        """Return the values with noise.
-
-        Parameters
-        ----------
-        values : float, array_like, masked array or pandas Series
-            float32 gives float32; float64, integers and bool give float64; 64-bit integers never pass through a float.
-            NaN stays NaN and touches nothing else.
-        out : ndarray, optional
-            Array to write to and return; ``out=values`` works in place.
-        rng : Generator, optional
-            None draws from ChaCha20 under a fresh key from the operating system. A seeded generator warns.
-        clamp : (float, float), optional
-            Clip the noisy values to [low, high]. That is post-processing: it costs no privacy and biases.
-        threads : int, optional
-            Threads at most, where ``rng`` is None.
-
-        Returns
-        -------
-        float, ndarray, masked array or Series
-            The same kind as ``values``; multiples of the granularity, rounded to the dtype, never -0.0.
-
-        Raises
-        ------
-        ValueError
-            If a value is infinite, or the arguments do not fit; nothing is drawn then.
-        OverflowError
-            If the granularity is no float; `add_log_noise` works there.
-        TypeError
-            If values are not real numbers.
-        """
-        data, rewrap = unwrap(values)
-        array = _check.values(data)
-        kind = FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
-        target = np.empty(array.shape, kind) if out is None else _check.output(out, kind, array.shape)
-        bounds = None if clamp is None else _check.clamp(clamp, kind)
-        bound = self._bound(array)
-        bound.verify_floats()
-        _refuse_infinite(array)
-        generator = generator_for(rng, threads)
-        _release.add_lattice_noise(generator, array, target, bound.lattice)
-        if bounds is not None:
-            np.clip(target, *bounds, out=target)
-        return out if out is not None else rewrap(target)
+    def _add(self, generator: Generator, values: NDArray[Any], target: NDArray[Any]) -> None:
+        _release.add_lattice_noise(generator, values, target, self.lattice)
 
     def add_log_noise(self, values: Any, *, rng: Any = None) -> SignedLog:
         """Return the values with noise as sign and logarithm, for scales and granularities beyond the floats too.
@@ -199,13 +166,3 @@ class LaplaceMechanism(AdditiveMechanism):
                 sign.reshape(-1)[i] = 1 if n > 0 else -1
                 log_abs.reshape(-1)[i] = math.log(abs(n)) + log_r
         return SignedLog(sign.item(), log_abs.item()) if np.ndim(values) == 0 else SignedLog(sign, log_abs)
-
-    def _bound(self, array: NDArray[Any]) -> LaplaceMechanism:
-        """Return the mechanism for these values: that of their number, unless ``changed`` was given."""
-        return self if self.changed is not None or array.size <= 1 else self.for_length(array.size)
-
-
-def _refuse_infinite(array: NDArray[Any]) -> None:
-    where = _release.find_infinite(array)
-    if where >= 0:
-        _check.infinite_value(np.unravel_index(where, array.shape))

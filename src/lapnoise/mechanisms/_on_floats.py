@@ -1,0 +1,105 @@
+"""What the mechanisms that release floats on a lattice share: how values come in and results go out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapnoise import _check, _release
+from lapnoise import lattice as lattices
+from lapnoise._check import FLOAT32, FLOAT64
+from lapnoise._containers import unwrap
+from lapnoise.generator import Generator
+from lapnoise.mechanisms._additive import AdditiveMechanism, generator_for
+
+__all__ = ["FloatMechanism"]
+
+
+class FloatMechanism(AdditiveMechanism):
+    """A mechanism on floats, whose parameters include ``changed``: how many coordinates one record can change."""
+
+    __slots__ = ("changed",)
+
+    changed: int | None
+
+    def for_length(self, n: int) -> Self:
+        """Return the mechanism for vectors of n coordinates, all of which one record may change.
+
+        Where ``changed`` was given it stays. Values that arrive in pieces take this one for the length of them all, so
+        that all pieces share a lattice.
+        """
+        length = _check.count("n", n, least=1)
+        return self if self.changed is not None else type(self)(**{**self._parameters(), "changed": length})
+
+    def verify_floats(self) -> None:
+        """Raise OverflowError where scale or granularity is beyond the floats, so that `add_noise` would refuse."""
+        _check.float_release(self.scale, self.lattice.exponent, lattices.MOST_EXPONENT)
+
+    def add_noise(
+        self,
+        values: Any,
+        *,
+        out: NDArray[Any] | None = None,
+        rng: Any = None,
+        clamp: tuple[float, float] | None = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Return the values with noise.
+
+        Parameters
+        ----------
+        values : float, array_like, masked array or pandas Series
+            float32 gives float32; float64, integers and bool give float64; 64-bit integers never pass through a float.
+            NaN stays NaN and touches nothing else.
+        out : ndarray, optional
+            Array to write to and return; ``out=values`` works in place.
+        rng : Generator, optional
+            None draws from ChaCha20 under a fresh key from the operating system. A seeded generator warns.
+        clamp : (float, float), optional
+            Clip the noisy values to [low, high]. That is post-processing: it costs no privacy and biases.
+        threads : int, optional
+            Threads at most, where ``rng`` is None.
+
+        Returns
+        -------
+        float, ndarray, masked array or Series
+            The same kind as ``values``; multiples of the granularity, rounded to the dtype, never -0.0.
+
+        Raises
+        ------
+        ValueError
+            If a value is infinite, or the arguments do not fit; nothing is drawn then.
+        OverflowError
+            If the granularity is no float.
+        TypeError
+            If values are not real numbers.
+        """
+        data, rewrap = unwrap(values)
+        array = _check.values(data)
+        kind = FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
+        target = np.empty(array.shape, kind) if out is None else _check.output(out, kind, array.shape)
+        bounds = None if clamp is None else _check.clamp(clamp, kind)
+        bound = self._bound(array)
+        bound.verify_floats()
+        _refuse_infinite(array)
+        generator = generator_for(rng, threads)
+        bound._add(generator, array, target)
+        if bounds is not None:
+            np.clip(target, *bounds, out=target)
+        return out if out is not None else rewrap(target)
+
+    def _add(self, generator: Generator, values: NDArray[Any], target: NDArray[Any]) -> None:
+        """Write values with noise to the target, everything being checked."""
+        raise NotImplementedError
+
+    def _bound(self, array: NDArray[Any]) -> Self:
+        """Return the mechanism for these values: that of their number, unless ``changed`` was given."""
+        return self if self.changed is not None or array.size <= 1 else self.for_length(array.size)
+
+
+def _refuse_infinite(array: NDArray[Any]) -> None:
+    where = _release.find_infinite(array)
+    if where >= 0:
+        _check.infinite_value(np.unravel_index(where, array.shape))
