@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         UnsafeFloatNoiseWarning,
     )
     from lapnoise.generator import Generator, default_rng
-    from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism
+    from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism, StratifiedLaplaceMechanism
     from lapnoise.signed_log import SignedLog
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "OutputError",
     "SeededNoiseWarning",
     "SignedLog",
+    "StratifiedLaplaceMechanism",
     "UncachedKernelsWarning",
     "UnsafeFloatNoiseWarning",
     "__version__",
@@ -50,6 +51,7 @@ _HOMES = {
     "SignedLog": "lapnoise.signed_log",
     "LaplaceMechanism": "lapnoise.mechanisms",
     "DiscreteLaplaceMechanism": "lapnoise.mechanisms",
+    "StratifiedLaplaceMechanism": "lapnoise.mechanisms",
     "InputDataError": "lapnoise.errors",
     "LapnoiseError": "lapnoise.errors",
     "LapnoiseWarning": "lapnoise.errors",

@@ -51,7 +51,7 @@ def fill(
     start: int,
     units: int,
     threads: int,
-    kind: np.dtype[Any] | None = None,
+    kind: np.dtype[Any] | Sequence[np.dtype[Any]] | None = None,
 ) -> None:
     """Fill ``outs`` with draws in C order.
 
@@ -71,22 +71,22 @@ def fill(
         Units that a draw takes: words for float64 kernels, half words for float32 ones.
     threads : int
         Threads to use at most.
-    kind : dtype, optional
+    kind : dtype or sequence of dtypes, optional
         What array parameters are converted to; None means the dtype of the first of ``outs``.
     """
     first = outs[0]
     size = first.size
-    kind = kind or first.dtype
+    kinds = list(kind) if isinstance(kind, Sequence) else [kind or first.dtype] * len(parameters)
     given: list[Any] = []
     flat = all(_is_flat(out, first, out.dtype) for out in outs)
-    for parameter in parameters:
+    for parameter, needed in zip(parameters, kinds, strict=True):
         if isinstance(parameter, np.ndarray):
-            flat = flat and _is_flat(parameter, first, kind)
+            flat = flat and _is_flat(parameter, first, needed)
             given.append(parameter)
         else:
-            given.append(parameter if kind == np.float64 or parameter is None else _as_kind(parameter, kind))
+            given.append(parameter if needed == np.float64 or parameter is None else _as_kind(parameter, needed))
     if not flat:
-        _fill_buffered(kernel, outs, given, source, start, units, threads, kind)
+        _fill_buffered(kernel, outs, given, source, start, units, threads, kinds)
         return
     arrays = [_flatten(p) for p in (*outs, *given)]
     if threads == 1:
@@ -122,7 +122,7 @@ def _fill_buffered(
     start: int,
     units: int,
     threads: int,
-    kind: np.dtype[Any],
+    kinds: Sequence[np.dtype[Any]],
 ) -> None:
     arrays = [i for i, p in enumerate(parameters) if isinstance(p, np.ndarray)]
     in_place = any(p is None for p in parameters)
@@ -130,7 +130,7 @@ def _fill_buffered(
     write: list[Any] = ["readwrite" if in_place else "writeonly", "aligned", "contig", "nbo"]
     read: list[Any] = ["readonly", "aligned", "contig", "nbo"]
     operand_flags = [write] * len(outs) + [read] * len(arrays)
-    dtypes = [out.dtype for out in outs] + [kind] * len(arrays)
+    dtypes = [out.dtype for out in outs] + [kinds[i] for i in arrays]
 
     def block(i: int) -> None:
         iterator = np.nditer(

@@ -115,7 +115,12 @@ def at_whole_words(kernel: Kernel, kind: np.dtype[Any]) -> Kernel:
     """Return the kernel for places in the units of ``_fill``: half words where draws are float32."""
     if kind != FLOAT32:
         return kernel
-    return lambda out, values, source, position, scratch: kernel(out, values, source, position // 2, scratch)
+
+    def run(*arguments: Any) -> None:
+        *others, position, scratch = arguments
+        kernel(*others, position // 2, scratch)
+
+    return run
 
 
 def factors(exponent: int) -> NDArray[np.float64]:

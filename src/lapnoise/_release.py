@@ -5,7 +5,7 @@ Numba is imported inside the functions, at the first noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,15 @@ from lapnoise._word_source import WordSource
 if TYPE_CHECKING:
     from lapnoise.lattice import Lattice
 
-__all__ = ["add_drawn_noise", "add_integer_noise", "add_lattice_noise", "find_infinite", "step_at", "steps"]
+__all__ = [
+    "add_drawn_noise",
+    "add_integer_noise",
+    "add_lattice_noise",
+    "add_stratified_noise",
+    "find_infinite",
+    "step_at",
+    "steps",
+]
 
 
 def add_lattice_noise(rng: WordSource, values: NDArray[Any], out: NDArray[Any], on: Lattice) -> None:
@@ -37,21 +45,44 @@ def add_lattice_noise(rng: WordSource, values: NDArray[Any], out: NDArray[Any], 
 
 
 def add_drawn_noise(
-    rng: WordSource, values: NDArray[Any], out: NDArray[Any], exponent: int, draw: Callable[..., None]
+    rng: WordSource,
+    values: NDArray[Any],
+    out: NDArray[Any],
+    exponent: int,
+    draw: Callable[..., None],
+    parameters: Sequence[NDArray[Any]] = (),
 ) -> None:
     """Write values, rounded half up to the lattice of granularity 2^exponent, + drawn steps to ``out``.
 
-    ``draw(steps, source, position, scratch)`` fills int64 arrays with the noise, one place of the stream a value. Types
-    are those of `add_lattice_noise`.
+    ``draw(steps, *parameters, source, position, scratch)`` fills int64 arrays with the noise, one place of the stream a
+    value. ``parameters`` have the shape of the values. Types are those of `add_lattice_noise`.
     """
     from lapnoise import _attempts
 
     if values.dtype.kind == "f":
         halves = 2 if out.dtype == FLOAT32 else 1
-        rng._fill(_attempts.to_floats(draw, exponent, out.dtype), [out], [separate(values, out)], halves)
+        add = _attempts.to_floats(draw, exponent, out.dtype)
+        kinds = [out.dtype, *(p.dtype for p in parameters)]
+        rng._fill(add, [out], [separate(values, out), *parameters], halves, kinds)
     else:
         integers, unsigned = _as_int64(values)
-        rng._fill(_attempts.to_integers(draw, exponent, unsigned), [out], [separate(integers, out)], kind=INT64)
+        add = _attempts.to_integers(draw, exponent, unsigned)
+        kinds = [INT64, *(p.dtype for p in parameters)]
+        rng._fill(add, [out], [separate(integers, out), *parameters], kind=kinds)
+
+
+def add_stratified_noise(
+    rng: WordSource,
+    values: NDArray[Any],
+    out: NDArray[Any],
+    exponent: int,
+    scales: Sequence[float],
+    strata: NDArray[Any],
+) -> None:
+    """Do the same with exact discrete Laplace noise of scale ``scales[strata[i]]`` on value i."""
+    from lapnoise import _strata_noise
+
+    add_drawn_noise(rng, values, out, exponent, _strata_noise.strata_kernel(scales), [strata])
 
 
 def add_integer_noise(rng: WordSource, values: NDArray[Any], out: NDArray[np.int64], t: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -81,7 +82,7 @@ class WordSource:
         outs: list[NDArray[Any]],
         parameters: list[Any],
         units: int = 1,
-        kind: np.dtype[Any] | None = None,
+        kind: np.dtype[Any] | Sequence[np.dtype[Any]] | None = None,
     ) -> None:
         """Run a kernel over ``outs``, each draw taking ``units`` words, or half words where they are float32."""
         size = outs[0].size

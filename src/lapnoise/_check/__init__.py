@@ -54,6 +54,13 @@ from lapnoise._check._sampling import (
     seed,
     threads,
 )
+from lapnoise._check._strata import (
+    accuracy_by_stratum,
+    epsilon_by_stratum,
+    strata_on_lattice,
+    stratum,
+    stratum_codes,
+)
 
 __all__ = [
     "FLOAT32",
@@ -64,6 +71,7 @@ __all__ = [
     "Method",
     "Parameter",
     "accuracy",
+    "accuracy_by_stratum",
     "bounds",
     "clamp",
     "count",
@@ -72,6 +80,7 @@ __all__ = [
     "distance",
     "dtype",
     "epsilon",
+    "epsilon_by_stratum",
     "finite",
     "finite_values",
     "float_release",
@@ -95,6 +104,9 @@ __all__ = [
     "sensitivity",
     "shape",
     "size",
+    "strata_on_lattice",
+    "stratum",
+    "stratum_codes",
     "threads",
     "unreachable_accuracy",
     "values",

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from lapnoise.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
 from lapnoise.mechanisms.laplace import LaplaceMechanism
+from lapnoise.mechanisms.stratified_laplace import StratifiedLaplaceMechanism
 
-__all__ = ["DiscreteLaplaceMechanism", "LaplaceMechanism"]
+__all__ = ["DiscreteLaplaceMechanism", "LaplaceMechanism", "StratifiedLaplaceMechanism"]

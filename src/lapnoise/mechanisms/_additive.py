@@ -148,6 +148,8 @@ def _as_float(value: Fraction) -> float:
 
 
 def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_told(entry)}" for key, entry in value.items()) + "}"
     if not isinstance(value, Fraction):
         return repr(value)
     try:

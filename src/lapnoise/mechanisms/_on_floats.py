@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -76,6 +77,18 @@ class FloatMechanism(AdditiveMechanism):
         TypeError
             If values are not real numbers.
         """
+        array, target, bound, finish = self._prepare(values, out, clamp)
+        bound._add(generator_for(rng, threads), array, target)
+        return finish()
+
+    def _add(self, generator: Generator, values: NDArray[Any], target: NDArray[Any]) -> None:
+        """Write values with noise to the target, everything being checked."""
+        raise NotImplementedError
+
+    def _prepare(
+        self, values: Any, out: NDArray[Any] | None, clamp: tuple[float, float] | None
+    ) -> tuple[NDArray[Any], NDArray[Any], Self, Callable[[], Any]]:
+        """Check what `add_noise` takes; return values, target, the mechanism for them, and what gives the result."""
         data, rewrap = unwrap(values)
         array = _check.values(data)
         kind = FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
@@ -84,15 +97,13 @@ class FloatMechanism(AdditiveMechanism):
         bound = self._bound(array)
         bound.verify_floats()
         _refuse_infinite(array)
-        generator = generator_for(rng, threads)
-        bound._add(generator, array, target)
-        if bounds is not None:
-            np.clip(target, *bounds, out=target)
-        return out if out is not None else rewrap(target)
 
-    def _add(self, generator: Generator, values: NDArray[Any], target: NDArray[Any]) -> None:
-        """Write values with noise to the target, everything being checked."""
-        raise NotImplementedError
+        def finish() -> Any:
+            if bounds is not None:
+                np.clip(target, *bounds, out=target)
+            return out if out is not None else rewrap(target)
+
+        return array, target, bound, finish
 
     def _bound(self, array: NDArray[Any]) -> Self:
         """Return the mechanism for these values: that of their number, unless ``changed`` was given."""
