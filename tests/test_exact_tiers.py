@@ -386,11 +386,11 @@ def test_further_words_by_depth():
     """Word d of an open draw is the word at its place of stream 2^63 + d, as the plain cipher makes it; all differ."""
     source = default_rng(SEED)._stream.source
     for place in (0, 5, 127, 128, 2**40 + 3):
-        more = _exact_noise._further_words(source, place)
+        more = _exact_noise.further_words(source, place)
         made = further_words(key_of(source), place, 12)
         words = [next(more) for _ in range(4)]
         assert words == [made(depth) for depth in range(4)]
-        assert len({*words, made(0), int(_exact_noise._word(source, place, None))}) == 5
+        assert len({*words, made(0), int(_exact_noise.word_of_stream(source, place, 0))}) == 5
 
 
 def test_mutant_that_takes_words_of_neighbours(monkeypatch):
@@ -399,9 +399,9 @@ def test_mutant_that_takes_words_of_neighbours(monkeypatch):
     def neighbours(source, position):
         while True:
             position += 1
-            yield _exact_noise._word(source, position, None)
+            yield _exact_noise.word_of_stream(source, position, 0)
 
-    monkeypatch.setattr(_exact_noise, "_further_words", neighbours)
+    monkeypatch.setattr(_exact_noise, "further_words", neighbours)
     t = 2.0**50
     assert 1 <= mismatches(default_rng(SEED).discrete_laplace(t, MANY), t) <= len(open_places(t))
 

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
         UnsafeFloatNoiseWarning,
     )
     from lapnoise.generator import Generator, default_rng
-    from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism, StratifiedLaplaceMechanism
+    from lapnoise.mechanisms import (
+        DiscreteLaplaceMechanism,
+        LaplaceMechanism,
+        PlanarLaplaceMechanism,
+        StratifiedLaplaceMechanism,
+    )
     from lapnoise.signed_log import SignedLog
 
 __all__ = [
@@ -33,6 +38,7 @@ __all__ = [
     "LapnoiseError",
     "LapnoiseWarning",
     "OutputError",
+    "PlanarLaplaceMechanism",
     "SeededNoiseWarning",
     "SignedLog",
     "StratifiedLaplaceMechanism",
@@ -42,6 +48,7 @@ __all__ = [
     "default_rng",
     "files",
     "mechanisms",
+    "postprocess",
 ]
 
 _HOMES = {
@@ -52,6 +59,7 @@ _HOMES = {
     "LaplaceMechanism": "lapnoise.mechanisms",
     "DiscreteLaplaceMechanism": "lapnoise.mechanisms",
     "StratifiedLaplaceMechanism": "lapnoise.mechanisms",
+    "PlanarLaplaceMechanism": "lapnoise.mechanisms",
     "InputDataError": "lapnoise.errors",
     "LapnoiseError": "lapnoise.errors",
     "LapnoiseWarning": "lapnoise.errors",
@@ -69,7 +77,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
-    if name in ("files", "mechanisms"):
+    if name in ("files", "mechanisms", "postprocess"):
         return import_module(f"lapnoise.{name}")
     raise AttributeError(f"module 'lapnoise' has no attribute {name!r}")
 

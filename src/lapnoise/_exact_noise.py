@@ -35,6 +35,7 @@ __all__ = [
     "discrete_kernel_each",
     "exact_draw",
     "exact_steps",
+    "further_words",
     "kappa_pair",
     "law",
     "resolving",
@@ -71,7 +72,7 @@ def exact_draw(t: float, source: NDArray[np.uint64], position: int) -> int:
     if t == 0.0:
         return 0
     word = word_of_stream(source, position, 0)
-    magnitude = exact.magnitude(Fraction(t), word >> 1, _further_words(source, position))
+    magnitude = exact.magnitude(Fraction(t), word >> 1, further_words(source, position))
     return -magnitude if word & 1 else magnitude
 
 
@@ -160,7 +161,8 @@ def store_saturated(i: int, noise: int, out: NDArray[np.int64], *_: Any) -> None
     out[i] = min(max(noise, -(2**63 - 1)), 2**63 - 1)
 
 
-def _further_words(source: NDArray[np.uint64], position: int) -> Iterator[int]:
+def further_words(source: NDArray[np.uint64], position: int) -> Iterator[int]:
+    """Yield the words that extend the one at a position."""
     for depth in itertools.count():
         yield word_of_stream(source, position, EXTENSION_STREAMS + depth)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_DECIMAL_EXPONENT", "as_printed", "as_stored", "fraction_up"]
+__all__ = ["MAX_DECIMAL_EXPONENT", "as_printed", "as_stored", "fraction_down", "fraction_up"]
 
 MAX_DECIMAL_EXPONENT = 10_000
 """The largest power of ten that text or a Decimal may carry."""
@@ -46,6 +46,12 @@ def fraction_up(value: Fraction) -> float:
     except OverflowError:
         return math.inf
     return nearest if math.isinf(nearest) or Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def fraction_down(value: Fraction) -> float:
+    """Return the largest finite float64 that is not above ``value`` >= 0."""
+    above = fraction_up(value)
+    return above if math.isfinite(above) and Fraction(above) == value else math.nextafter(above, 0.0)
 
 
 def _exact(value: Any) -> Fraction | None:

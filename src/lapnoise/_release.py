@@ -17,11 +17,13 @@ from lapnoise._word_source import WordSource
 
 if TYPE_CHECKING:
     from lapnoise.lattice import Lattice
+    from lapnoise.planar_lattice import PlanarLattice
 
 __all__ = [
     "add_drawn_noise",
     "add_integer_noise",
     "add_lattice_noise",
+    "add_planar_noise",
     "add_stratified_noise",
     "find_infinite",
     "step_at",
@@ -91,6 +93,24 @@ def add_integer_noise(rng: WordSource, values: NDArray[Any], out: NDArray[np.int
 
     integers, unsigned = _as_int64(values)
     rng._fill(_lattice_noise.integer_sum_kernel(t, unsigned), [out], [separate(integers, out)])
+
+
+def add_planar_noise(rng: WordSource, points: NDArray[Any], out: NDArray[Any], on: PlanarLattice) -> None:
+    """Write points, both coordinates rounded half up to a lattice, + exact noise to ``out``; one place a point.
+
+    Coordinates lie along the last axis. ``points`` may be ``out`` itself; where one coordinate is NaN both become NaN.
+    """
+    from lapnoise import _planar_noise
+
+    pair = _planar_noise.COMPLEX64 if out.dtype == FLOAT32 else _planar_noise.COMPLEX128
+    given = np.ascontiguousarray(points, out.dtype).view(pair)[..., 0]
+    target = out if out.flags.c_contiguous and out.flags.aligned else np.empty(out.shape, out.dtype)
+    noisy = target.view(pair)[..., 0]
+    missing = np.isnan(given)
+    rng._fill(_planar_noise.planar_kernel(on, pair), [noisy], [separate(given, noisy)])
+    noisy[missing] = complex(np.nan, np.nan)
+    if target is not out:
+        out[...] = target
 
 
 def steps(rng: WordSource, n: int, t: float) -> list[int]:

@@ -18,12 +18,14 @@ from lapnoise.kernels.bounded_laplace import fill_bounded_laplace
 from lapnoise.kernels.laplace import fill_difference, fill_exponential, fill_laplace
 from lapnoise.kernels.laplace_float32 import fill_difference32, fill_exponential32, fill_laplace32
 from lapnoise.kernels.log_laplace import fill_log_laplace
+from lapnoise.kernels.planar_laplace import fill_planar_laplace
 
 PACKAGE = Path(lapnoise.__file__).parent
 
 WORDS = types.Array(types.uint64, 1, "C")
 F64, F32 = types.float64, types.float32
 A64, A32, A8 = (types.Array(kind, 1, "C") for kind in (F64, F32, types.int8))
+C128, I64 = (types.Array(kind, 1, "C") for kind in (types.complex128, types.int64))
 STREAM = (WORDS, types.int64, WORDS)
 
 # Kernel, signature, and the least number of packed fma and division instructions that its arithmetic needs: a logarithm
@@ -45,6 +47,7 @@ VECTORISED = {
 OTHERS = {
     "words": (copy_words, (WORDS, *STREAM)),
     "bounded_laplace": (fill_bounded_laplace, (A64, F64, F64, F64, F64, *STREAM)),
+    "planar_laplace": (fill_planar_laplace, (C128, A64, F64, *STREAM, I64)),
 }
 
 LIBRARY = re.compile(

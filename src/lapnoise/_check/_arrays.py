@@ -159,7 +159,7 @@ def clamp(value: Any, kind: np.dtype[Any]) -> tuple[float, float]:
     if not (isinstance(low, float) and isinstance(high, float) and low <= high):
         raise ValueError(f"clamp must be two numbers (low, high) with low <= high, got {shown(value)}")
     if kind == FLOAT32:
-        low, high = _float32_inside(low), -_float32_inside(-high)
+        low, high = float32_inside(low), -float32_inside(-high)
         if low > high:
             raise ValueError(f"clamp must hold a float32 between its bounds, got {shown(value)}")
     return low, high
@@ -173,7 +173,7 @@ def integer_clamp(value: Any) -> tuple[int, int]:
     return low, high
 
 
-def _float32_inside(low: float) -> float:
+def float32_inside(low: float) -> float:
     """Return the least finite float32 that is not below ``low``."""
     largest = float(np.finfo(np.float32).max)
     nearest = np.float32(min(max(low, -largest), largest))
@@ -224,8 +224,8 @@ def _no_rounded_integer(values: Any) -> None:
                     )
 
 
-def place(where: tuple[Any, ...]) -> str:
-    return f"values[{', '.join(str(int(k)) for k in where)}]" if where else "values"
+def place(where: tuple[Any, ...], name: str = "values") -> str:
+    return f"{name}[{', '.join(str(int(k)) for k in where)}]" if where else name
 
 
 def _repeats_memory(array: NDArray[Any]) -> bool:

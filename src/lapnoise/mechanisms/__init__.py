@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lapnoise.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
 from lapnoise.mechanisms.laplace import LaplaceMechanism
+from lapnoise.mechanisms.planar_laplace import PlanarLaplaceMechanism
 from lapnoise.mechanisms.stratified_laplace import StratifiedLaplaceMechanism
 
-__all__ = ["DiscreteLaplaceMechanism", "LaplaceMechanism", "StratifiedLaplaceMechanism"]
+__all__ = ["DiscreteLaplaceMechanism", "LaplaceMechanism", "PlanarLaplaceMechanism", "StratifiedLaplaceMechanism"]

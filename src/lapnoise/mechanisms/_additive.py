@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import warnings
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 from lapnoise import _check, exact
 from lapnoise import lattice as lattices
 from lapnoise._numbers import fraction_up
 from lapnoise.errors import SeededNoiseWarning
 from lapnoise.generator import Generator, default_rng
+from lapnoise.mechanisms._mechanism import Mechanism
 
 __all__ = ["AdditiveMechanism", "generator_for"]
 
 
-class AdditiveMechanism:
+class AdditiveMechanism(Mechanism):
     """An immutable set of parameters, and the exact noise that follows from them."""
 
     __slots__ = ("epsilon_asked", "lattice", "sensitivity")
@@ -24,19 +25,6 @@ class AdditiveMechanism:
     epsilon_asked: Fraction
     sensitivity: Fraction
     lattice: lattices.Lattice
-
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is immutable; make another one to change {name}")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is immutable")
-
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    def _parameters(self) -> dict[str, Any]:
-        raise TypeError(f"{type(self).__name__} has no parameters")
 
     @property
     def epsilon(self) -> Fraction:
@@ -99,21 +87,6 @@ class AdditiveMechanism:
         """Return the least m with P(abs(noise) <= m steps) >= 1 - tail."""
         return exact.quantile_magnitude(Fraction(self.lattice.t), tail)
 
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return self._parameters() == other._parameters()
-
-    def __hash__(self) -> int:
-        return hash((type(self), tuple(self._parameters().values())))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._parameters())
-
-    def __repr__(self) -> str:
-        told = ", ".join(f"{name}={_told(value)}" for name, value in self._parameters().items() if value is not None)
-        return f"{type(self).__name__}({told})"
-
 
 def generator_for(rng: Any, threads: Any) -> Generator:
     """Return the generator that was handed over, or a fresh one: ChaCha20 keyed by the operating system.
@@ -136,25 +109,8 @@ def generator_for(rng: Any, threads: Any) -> Generator:
     return rng  # type: ignore[no-any-return]
 
 
-def _rebuild(kind: type[AdditiveMechanism], parameters: dict[str, Any]) -> AdditiveMechanism:
-    return kind(**parameters)
-
-
 def _as_float(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
         return math.inf
-
-
-def _told(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_told(entry)}" for key, entry in value.items()) + "}"
-    if not isinstance(value, Fraction):
-        return repr(value)
-    try:
-        near = repr(float(value))
-        return near if Fraction(near) == value else f"Fraction('{value}')"
-    except (OverflowError, ValueError):  # beyond the floats, or of more digits than Python writes
-        exponent = value.numerator.bit_length() - value.denominator.bit_length()
-        return f"Fraction(about 2**{exponent})"

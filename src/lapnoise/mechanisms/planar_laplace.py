@@ -1,0 +1,285 @@
+"""The planar Laplace mechanism: a point of the plane, or of the globe, hidden among those around it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapnoise import _check, _release
+from lapnoise import planar_lattice as lattices
+from lapnoise._check import FLOAT32, FLOAT64
+from lapnoise._containers import unwrap
+from lapnoise.mechanisms._additive import generator_for
+from lapnoise.mechanisms._mechanism import Mechanism
+from lapnoise.mechanisms._planning import least_epsilon
+from lapnoise.mechanisms._sphere import project, unproject
+
+__all__ = ["PlanarLaplaceMechanism"]
+
+_DECIMALS = 9
+"""Decimals of a degree in results: 0.1 mm on the ground."""
+
+
+class PlanarLaplaceMechanism(Mechanism):
+    """Add planar Laplace noise, P(z) proportional to exp(-epsilon ||z||), exactly, to points on a lattice.
+
+    Two places at distance d could have led to any result with probabilities that differ by a factor of at most
+    exp(epsilon d), or a little more for the rounding: geo-indistinguishability. Near places cannot be told apart, far
+    ones can.
+
+    Parameters
+    ----------
+    epsilon : float, str, Decimal or Fraction
+        Loss for each metre, finite and > 0; ln(4) / 200 m lets two places 200 m apart differ by a factor of 4. A float
+        counts as it prints.
+    radius : float, str, Decimal or Fraction, optional
+        Distance in metres within which a person's place shall be hidden. With it the loss between two places at most
+        ``radius`` apart is at most epsilon radius, rounding included, and that is what a ledger charges. Without it the
+        loss at distance d is at most epsilon (d + sqrt(2) r), r the granularity, and a ledger refuses the mechanism.
+    granularity : float or Fraction, optional
+        r, a power of two in metres to use instead of the one that is chosen: 2^-24 / epsilon or a little less, down to
+        2^-40 / epsilon where that keeps the cost of rounding, sqrt(2) r / radius, below a millionth.
+    origin : (float, float), optional
+        Latitude and longitude in degrees of a public place, about which `add_noise_degrees` projects. It must not
+        follow from the points.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+        Loss for each metre between places on the lattice, exactly: at most what was asked.
+    scale : float
+        1 / epsilon in metres.
+
+    Notes
+    -----
+    The guarantee is proved for the distribution that is sampled, on the square lattice of granularity r: coordinates
+    are rounded half up, which takes two points at distance d to less than d / r + sqrt(2) steps, and the noise is r z
+    with P(z) proportional to exp(-alpha ||z||) over pairs of integers, alpha = epsilon r (docs/exact-sampling.md). With
+    a generator keyed by the operating system it rests on ChaCha20. Each row is taken as a place of its own: what
+    a person with k rows spends is the sum, k epsilon radius.
+
+    Statistics are those of the law in the continuous plane, whose radius is Gamma(2, 1 / epsilon). The one on the
+    lattice differs by some (epsilon r)^3, which for the granularities that are chosen is below 1e-21.
+
+    References
+    ----------
+    M. E. Andrés, N. E. Bordenabe, K. Chatzikokolakis, C. Palamidessi, "Geo-indistinguishability: differential privacy
+    for location-based systems", CCS 2013, sections 3 and 4.
+
+    Examples
+    --------
+    >>> import lapnoise
+    >>> m = lapnoise.PlanarLaplaceMechanism(epsilon="0.01", radius=200)
+    >>> float(m.epsilon_asked), round(m.mean_distance, 3), round(m.interval(0.95), 3)
+    (2.0, 200.0, 474.386)
+    """
+
+    __slots__ = ("_asked", "_exponent", "lattice", "origin", "radius")
+
+    _asked: Fraction
+    _exponent: int | None
+    lattice: lattices.PlanarLattice
+    origin: tuple[float, float] | None
+    radius: Fraction | None
+
+    def __init__(self, *, epsilon: Any, radius: Any = None, granularity: Any = None, origin: Any = None) -> None:
+        asked = _check.epsilon(epsilon)
+        within = None if radius is None else _check.radius(radius)
+        exponent = None if granularity is None else _check.granularity(granularity)
+        centre = None if origin is None else _check.origin(origin)
+        chosen = lattices.choose(asked, within, exponent)
+        _check.planar_scale(chosen.t, lattices.MOST_T, chosen.exponent)
+        self._set(_asked=asked, radius=within, _exponent=exponent, origin=centre, lattice=chosen)
+
+    def _parameters(self) -> dict[str, Any]:
+        granularity = None if self._exponent is None else Fraction(2) ** self._exponent
+        return {"epsilon": self._asked, "radius": self.radius, "granularity": granularity, "origin": self.origin}
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Loss for each metre between places on the lattice, exactly; at most what was asked."""
+        return self.lattice.epsilon
+
+    @property
+    def epsilon_asked(self) -> Fraction:
+        """What a ledger charges: epsilon times ``radius``.
+
+        Raises
+        ------
+        ValueError
+            If no radius was given: a loss for each metre is not an amount that a budget could be charged with.
+        """
+        return self._asked * self.radius if self.radius is not None else _check.no_radius()
+
+    @property
+    def granularity(self) -> float:
+        """r, the power of two in metres of which every coordinate of a result is a multiple."""
+        return math.ldexp(1.0, self.lattice.exponent)
+
+    @property
+    def scale(self) -> float:
+        """1 / epsilon in metres; the radius of the noise is Gamma(2, scale)."""
+        return float(1 / self.epsilon)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise in each coordinate, sqrt(3) / epsilon."""
+        return math.sqrt(3.0) * self.scale
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise in each coordinate, 3 / epsilon^2."""
+        return self.std * self.std
+
+    @property
+    def mean_distance(self) -> float:
+        """Mean distance between a point and its release, 2 / epsilon."""
+        return 2.0 * self.scale
+
+    def interval(self, level: Any) -> float:
+        """Return the radius in metres that holds the noise with probability ``level``.
+
+        Parameters
+        ----------
+        level : float, str, Decimal or Fraction
+            Between 0 and 1, read as it prints.
+
+        Notes
+        -----
+        P(radius <= h) = 1 - (1 + epsilon h) exp(-epsilon h), so h = -(W((level - 1) / e) + 1) / epsilon with the branch
+        -1 of Lambert's W (Andrés et al., section 4.2).
+        """
+        from scipy.special import lambertw
+
+        tail = float(1 - _check.level(level))
+        return -(float(lambertw(-tail / math.e, -1).real) + 1.0) * self.scale
+
+    @classmethod
+    def epsilon_for(
+        cls, *, std: Any = None, half_width: Any = None, confidence: Any = None, radius: Any = None
+    ) -> Fraction:
+        """Return the least epsilon for each metre, to 12 digits, with which the noise is as small as is wanted.
+
+        Parameters
+        ----------
+        std : float, str, Decimal or Fraction
+            Standard deviation in each coordinate wanted, in metres, or instead of it
+        half_width, confidence : float, str, Decimal or Fraction
+            a release within half_width metres of the truth is wanted with probability ``confidence``.
+        radius
+            As for the mechanism.
+
+        Examples
+        --------
+        >>> import lapnoise
+        >>> float(lapnoise.PlanarLaplaceMechanism.epsilon_for(half_width=500, confidence=0.95))
+        0.00948772903679
+        """
+        goal = _check.accuracy(std, half_width, confidence)
+        return least_epsilon(lambda epsilon: cls(epsilon=epsilon, radius=radius), goal)
+
+    def privacy_loss(self, distance: Any) -> tuple[Fraction, Fraction]:
+        """Return (epsilon, delta) for two places that are at most ``distance`` metres apart; delta is 0.
+
+        epsilon is alpha (distance / r + sqrt(2)), the root rounded up at its 128th bit: an exact upper bound.
+
+        Parameters
+        ----------
+        distance : float, str, Decimal or Fraction
+            At least 0, at its exact value.
+        """
+        exact = _check.distance(distance)
+        if exact == 0:
+            return Fraction(0), Fraction(0)
+        return Fraction(self.lattice.alpha) * (exact / self.lattice.granularity + lattices.SQRT2), Fraction(0)
+
+    def add_noise(
+        self, points: Any, *, out: NDArray[Any] | None = None, rng: Any = None, threads: int | None = None
+    ) -> Any:
+        """Return the points with noise.
+
+        Parameters
+        ----------
+        points : array_like
+            Points in metres, shape (2,), (n, 2) or (..., 2), in a plane that is laid over the ground without stretching
+            it much. float32 gives float32, all else float64. Where one coordinate is NaN both become NaN.
+        out : ndarray, optional
+            Array to write to and return; ``out=points`` works in place.
+        rng : Generator, optional
+            None draws from ChaCha20 under a fresh key from the operating system. A seeded generator warns.
+        threads : int, optional
+            Threads at most, where ``rng`` is None.
+
+        Returns
+        -------
+        ndarray or masked array
+            Of the shape of ``points``; multiples of the granularity, rounded to the dtype, never -0.0. A point takes
+            one place of the stream.
+
+        Raises
+        ------
+        ValueError
+            If a coordinate is infinite, or shapes do not fit; nothing is drawn then.
+        TypeError
+            If coordinates are not real numbers.
+        """
+        data, rewrap = unwrap(points)
+        array = _check.points(data)
+        kind = FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
+        target = np.empty(array.shape, kind) if out is None else _check.output(out, kind, array.shape)
+        where = _release.find_infinite(array)
+        if where >= 0:
+            _check.infinite_value(np.unravel_index(where, array.shape))
+        _release.add_planar_noise(generator_for(rng, threads), array, target, self.lattice)
+        return out if out is not None else rewrap(target)
+
+    def add_noise_degrees(
+        self, latitude: Any, longitude: Any, *, rng: Any = None, threads: int | None = None
+    ) -> tuple[Any, Any]:
+        """Return latitudes and longitudes with noise.
+
+        Parameters
+        ----------
+        latitude : float, array_like, masked array or Series
+            Degrees from -90 to 90. NaN in one of the two makes both NaN.
+        longitude : float, array_like, masked array or Series
+            Degrees from -180 to 360, of the same shape.
+        rng, threads
+            As in `add_noise`.
+
+        Returns
+        -------
+        (latitude, longitude)
+            Of the kinds that were given, rounded to 9 decimals (0.1 mm), longitudes from -180 to below 180, never -0.0.
+
+        Raises
+        ------
+        ValueError
+            If the mechanism has no ``origin``, a number is out of range, or shapes do not fit; nothing is drawn then.
+
+        Notes
+        -----
+        Degrees count on a sphere of radius R = 6 371 008.8 m. Points are projected by the azimuthal equidistant
+        projection about ``origin``, noise is added in the plane, and the projection is undone. Distances in the plane
+        are never below those on the sphere, and for two places within D of the origin, D < pi R / 2, above them by a
+        factor of at most
+
+            (D / R) / sin(D / R),
+
+        by which the loss of two places at a given distance on the ground may exceed `privacy_loss`: 1.00004 for D =
+        100 km, 1.0042 for 1000 km, 1.12 for 5000 km. The earth's flattening adds up to 0.6 %. Noise that reaches beyond
+        the antipode goes on around the sphere.
+        """
+        if self.origin is None:
+            _check.no_origin()
+        (given_latitude, rewrap_latitude), (given_longitude, rewrap_longitude) = unwrap(latitude), unwrap(longitude)
+        lat, lon = _check.degrees(given_latitude, given_longitude)
+        points = project(lat, lon, self.origin)
+        _release.add_planar_noise(generator_for(rng, threads), points, points, self.lattice)
+        noisy = [np.asarray(angle.round(_DECIMALS) + 0.0) for angle in unproject(points, self.origin)]
+        noisy[1][noisy[1] == 180.0] = -180.0  # rounding may close the circle
+        return rewrap_latitude(noisy[0]), rewrap_longitude(noisy[1])

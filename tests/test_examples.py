@@ -1,0 +1,39 @@
+"""The examples run, and what they claim about privacy holds."""
+
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def test_cloaking(capsys):
+    """The example prints each place beside the truth, two areas, and an epsilon that is the sum of its parts."""
+    runpy.run_path(str(EXAMPLES / "cloaking.py"), run_name="__main__")
+    printed = capsys.readouterr().out.splitlines()
+
+    assert len(printed) == 8
+    assert [line.split()[0] for line in printed[1:5]] == ["SFO", "LAX", "FAT", "MRY"]
+    assert "true   37.6190  -122.3749  published" in printed[1]
+    # 200 km from the truth has a probability of 41 exp(-40).
+    assert all(float(line.split()[-3]) < 200 for line in printed[1:5])
+    assert re.search(r"with 10 airports, at no cost: [0-9.]+ km; the true place is (inside|outside)$", printed[5])
+    assert re.search(r": (10|20|40|80|160|320) km, which in truth holds \d+; without privacy", printed[6])
+    assert printed[7].startswith("Epsilon spent by the person at SFO: 3 (2 for the place, 1 for the area)")
+
+
+def test_cloaking_scores_have_sensitivity_one():
+    """Whoever is removed, or moved to the centre or far away, changes no score by more than 1; some change by 1."""
+    example = runpy.run_path(str(EXAMPLES / "cloaking.py"))
+    _, people = example["read_places"]()
+    centre = (37.6, -122.4)
+    before = np.array(example["scores"](people, centre))
+    changes = set()
+    for i in range(len(people)):
+        others = np.delete(people, i, axis=0)
+        for neighbour in (others, np.vstack([others, [centre]]), np.vstack([others, [(0.0, 0.0)]])):
+            changes.add(int(np.abs(np.array(example["scores"](neighbour, centre)) - before).max()))
+
+    assert max(changes) == 1
