@@ -16,7 +16,7 @@ def test_cloaking(capsys):
 
     assert len(printed) == 8
     assert [line.split()[0] for line in printed[1:5]] == ["SFO", "LAX", "FAT", "MRY"]
-    assert "true   37.6190  -122.3749  published" in printed[1]
+    assert "true   37.6190  -122.3748  published" in printed[1]
     # 200 km from the truth has a probability of 41 exp(-40).
     assert all(float(line.split()[-3]) < 200 for line in printed[1:5])
     assert re.search(r"with 10 airports, at no cost: [0-9.]+ km; the true place is (inside|outside)$", printed[5])

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from lapnoise.generator import Generator, default_rng
     from lapnoise.mechanisms import (
         DiscreteLaplaceMechanism,
+        ExponentialMechanism,
         LaplaceMechanism,
+        PermuteAndFlipMechanism,
         PlanarLaplaceMechanism,
         StratifiedLaplaceMechanism,
     )
@@ -32,12 +34,14 @@ if TYPE_CHECKING:
 __all__ = [
     "STREAM_VERSION",
     "DiscreteLaplaceMechanism",
+    "ExponentialMechanism",
     "Generator",
     "InputDataError",
     "LaplaceMechanism",
     "LapnoiseError",
     "LapnoiseWarning",
     "OutputError",
+    "PermuteAndFlipMechanism",
     "PlanarLaplaceMechanism",
     "SeededNoiseWarning",
     "SignedLog",
@@ -49,6 +53,7 @@ __all__ = [
     "files",
     "mechanisms",
     "postprocess",
+    "queries",
 ]
 
 _HOMES = {
@@ -56,10 +61,12 @@ _HOMES = {
     "Generator": "lapnoise.generator",
     "default_rng": "lapnoise.generator",
     "SignedLog": "lapnoise.signed_log",
-    "LaplaceMechanism": "lapnoise.mechanisms",
     "DiscreteLaplaceMechanism": "lapnoise.mechanisms",
-    "StratifiedLaplaceMechanism": "lapnoise.mechanisms",
+    "ExponentialMechanism": "lapnoise.mechanisms",
+    "LaplaceMechanism": "lapnoise.mechanisms",
+    "PermuteAndFlipMechanism": "lapnoise.mechanisms",
     "PlanarLaplaceMechanism": "lapnoise.mechanisms",
+    "StratifiedLaplaceMechanism": "lapnoise.mechanisms",
     "InputDataError": "lapnoise.errors",
     "LapnoiseError": "lapnoise.errors",
     "LapnoiseWarning": "lapnoise.errors",
@@ -69,6 +76,8 @@ _HOMES = {
     "UnsafeFloatNoiseWarning": "lapnoise.errors",
 }
 
+_SUBMODULES = ("files", "mechanisms", "postprocess", "queries")
+
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
@@ -77,7 +86,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
-    if name in ("files", "mechanisms", "postprocess"):
+    if name in _SUBMODULES:
         return import_module(f"lapnoise.{name}")
     raise AttributeError(f"module 'lapnoise' has no attribute {name!r}")
 

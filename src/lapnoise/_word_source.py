@@ -83,8 +83,11 @@ class WordSource:
         parameters: list[Any],
         units: int = 1,
         kind: np.dtype[Any] | Sequence[np.dtype[Any]] | None = None,
-    ) -> None:
-        """Run a kernel over ``outs``, each draw taking ``units`` words, or half words where they are float32."""
+    ) -> int:
+        """Run a kernel over ``outs``, each draw taking ``units`` words, or half words where they are float32.
+
+        Returns the place of the first draw in those units.
+        """
         size = outs[0].size
         halves = 2 if outs[0].dtype == FLOAT32 else 1
         start = halves * self._stream.reserve(-(-size * units // halves))
@@ -92,6 +95,7 @@ class WordSource:
             # Most generators are made for a few draws (a child for each row), which need no count of threads.
             threads = 1 if size <= SERIAL_BELOW else self._resolved_threads or self._count()
             fill(kernel, outs, parameters, self._stream.source, start, units, threads, kind)
+        return start
 
     def _count(self) -> int:
         """Find out how many threads to use, once: reading affinity and quota takes up to 600 us."""

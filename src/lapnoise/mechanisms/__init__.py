@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from lapnoise.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
+from lapnoise.mechanisms.exponential import ExponentialMechanism
 from lapnoise.mechanisms.laplace import LaplaceMechanism
+from lapnoise.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from lapnoise.mechanisms.planar_laplace import PlanarLaplaceMechanism
 from lapnoise.mechanisms.stratified_laplace import StratifiedLaplaceMechanism
 
-__all__ = ["DiscreteLaplaceMechanism", "LaplaceMechanism", "PlanarLaplaceMechanism", "StratifiedLaplaceMechanism"]
+__all__ = [
+    "DiscreteLaplaceMechanism",
+    "ExponentialMechanism",
+    "LaplaceMechanism",
+    "PermuteAndFlipMechanism",
+    "PlanarLaplaceMechanism",
+    "StratifiedLaplaceMechanism",
+]
