@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lapnoise.mechanisms import (
         DiscreteLaplaceMechanism,
         ExponentialMechanism,
+        GaussianMechanism,
         LaplaceMechanism,
         PermuteAndFlipMechanism,
         PlanarLaplaceMechanism,
@@ -35,6 +36,7 @@ __all__ = [
     "STREAM_VERSION",
     "DiscreteLaplaceMechanism",
     "ExponentialMechanism",
+    "GaussianMechanism",
     "Generator",
     "InputDataError",
     "LaplaceMechanism",
@@ -63,6 +65,7 @@ _HOMES = {
     "SignedLog": "lapnoise.signed_log",
     "DiscreteLaplaceMechanism": "lapnoise.mechanisms",
     "ExponentialMechanism": "lapnoise.mechanisms",
+    "GaussianMechanism": "lapnoise.mechanisms",
     "LaplaceMechanism": "lapnoise.mechanisms",
     "PermuteAndFlipMechanism": "lapnoise.mechanisms",
     "PlanarLaplaceMechanism": "lapnoise.mechanisms",

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from lapnoise import _jit, exact, lattice  # noqa: F401 # _jit before what imports Numba itself: it explains its absence
 from lapnoise._exact_noise import EXTENSION_STREAMS, resolving, store_saturated, word_of_stream
-from lapnoise._lattice_noise import at_whole_words, factors, rounded_once
+from lapnoise._lattice_noise import at_whole_words, factors, rounded_once, value_at
 from lapnoise.kernels.attempts import ATTEMPT_ROOM, ATTEMPT_STREAMS, ROLES
-from lapnoise.kernels.lattice_sum import add_steps, add_steps32, add_steps_to_integers
+from lapnoise.kernels.lattice_sum import add_steps, add_steps32, add_steps_saturating, add_steps_to_integers
 
-__all__ = ["accepts", "attempt_words", "candidate", "drawing", "to_floats", "to_integers"]
+__all__ = ["accepts", "attempt_words", "candidate", "drawing", "to_floats", "to_integer_sums", "to_integers"]
 
 Kernel = Callable[..., None]
 
@@ -89,7 +89,7 @@ def to_floats(draw: Kernel, exponent: int, kind: np.dtype[Any]) -> Kernel:
             drawn = noise[: target.size]
             draw(drawn, *_cut(parameters, start), source, position + start, scratch)
             wide = _beyond_floats(drawn)
-            before = {i: float(target[i] if given is None else given[i]) for i in wide}
+            before = {i: value_at(i, target, given) for i in wide}
             add(target, given, drawn, steps)
             for i, x in before.items():
                 if not math.isnan(x):
@@ -121,6 +121,21 @@ def to_integers(draw: Kernel, exponent: int, unsigned: bool) -> Kernel:
 
 def _cut(parameters: list[Any], start: int) -> list[Any]:
     return [p[start : start + _BLOCK] if isinstance(p, np.ndarray) else p for p in parameters]
+
+
+def to_integer_sums(draw: Kernel, unsigned: bool) -> Kernel:
+    """Do the same for such integers, giving int64: whole sums, which saturate at plus or minus 2^63 - 1."""
+
+    def run(out: NDArray[Any], values: Any, source: Any, position: int, scratch: Any) -> None:
+        noise = np.empty(min(out.size, _BLOCK), np.int64)
+        for start in range(0, max(out.size, 1), _BLOCK):
+            target = out[start : start + _BLOCK]
+            given = target if values is None else values[start : start + _BLOCK]
+            drawn = noise[: target.size]
+            draw(drawn, source, position + start, scratch)
+            add_steps_saturating(target, given, drawn, unsigned)
+
+    return run
 
 
 def _beyond_floats(drawn: NDArray[np.int64]) -> list[int]:

@@ -29,6 +29,7 @@ __all__ = [
     "integer_kernel",
     "integer_sum_kernel",
     "rounded_once",
+    "value_at",
 ]
 
 FLOAT32 = np.dtype(np.float32)
@@ -45,7 +46,7 @@ def float_kernel(on: lattice.Lattice, kind: np.dtype[Any]) -> Kernel:
     largest = float(np.finfo(kind).max)
 
     def store(i: int, noise: int, out: NDArray[Any], values: Any) -> None:
-        x = _value_at(i, out, values)
+        x = value_at(i, out, values)
         out[i] = x if math.isnan(x) else rounded_once(Fraction(x), noise, on.exponent, largest, kind)
 
     if on.t > FAST_LIMIT:
@@ -129,7 +130,7 @@ def factors(exponent: int) -> NDArray[np.float64]:
     return np.array([math.ldexp(1.0, k) for k in (-half, half - exponent, half, exponent - half)])
 
 
-def _value_at(i: int, out: NDArray[Any], values: Any) -> float:
+def value_at(i: int, out: NDArray[Any], values: Any) -> float:
     return float(out[i] if values is None else values[i] if isinstance(values, np.ndarray) else values)
 
 

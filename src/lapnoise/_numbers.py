@@ -6,16 +6,22 @@ import math
 import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["MAX_DECIMAL_EXPONENT", "as_printed", "as_stored", "fraction_down", "fraction_up"]
+__all__ = ["MAX_DECIMAL_EXPONENT", "SquareRoot", "as_printed", "as_stored", "fraction_down", "fraction_up"]
 
 MAX_DECIMAL_EXPONENT = 10_000
 """The largest power of ten that text or a Decimal may carry."""
 
 _RATIO = re.compile(r"\s*[+-]?[0-9]{1,4000}\s*/\s*[0-9]{1,4000}\s*", re.ASCII)
+
+
+class SquareRoot(NamedTuple):
+    """The square root of a rational number, exactly: an L2 sensitivity that is none itself."""
+
+    l2_squared: Fraction
 
 
 def as_printed(value: Any) -> Fraction | None:

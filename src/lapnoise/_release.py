@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lapnoise.planar_lattice import PlanarLattice
 
 __all__ = [
+    "add_drawn_integer_noise",
     "add_drawn_noise",
     "add_integer_noise",
     "add_lattice_noise",
@@ -85,6 +86,16 @@ def add_stratified_noise(
     from lapnoise import _strata_noise
 
     add_drawn_noise(rng, values, out, exponent, _strata_noise.strata_kernel(scales), [strata])
+
+
+def add_drawn_integer_noise(
+    rng: WordSource, values: NDArray[Any], out: NDArray[np.int64], draw: Callable[..., None]
+) -> None:
+    """Write integers + drawn steps to ``out``, one place of the stream a value; sums saturate."""
+    from lapnoise import _attempts
+
+    integers, unsigned = _as_int64(values)
+    rng._fill(_attempts.to_integer_sums(draw, unsigned), [out], [separate(integers, out)])
 
 
 def add_integer_noise(rng: WordSource, values: NDArray[Any], out: NDArray[np.int64], t: float) -> None:

@@ -39,7 +39,23 @@ from lapnoise._check._arrays import (
     size,
     values,
 )
-from lapnoise._check._planar import degrees, no_origin, no_radius, origin, planar_scale, points, radius
+from lapnoise._check._gaussian import (
+    flag,
+    l2_distance,
+    l2_sensitivity,
+    no_granularity,
+    positive_delta,
+    too_many_steps,
+)
+from lapnoise._check._planar import (
+    degrees,
+    no_origin,
+    no_radius,
+    origin,
+    planar_scale,
+    points,
+    radius,
+)
 from lapnoise._check._postprocess import (
     finite_released,
     finite_vector,
@@ -50,8 +66,17 @@ from lapnoise._check._postprocess import (
     weights,
     whole_total,
 )
-from lapnoise._check._quantile import float_bounds, neighbours, numeric, one_dimension, points_between, quantile
-from lapnoise._check._rules import count
+from lapnoise._check._quantile import (
+    float_bounds,
+    neighbours,
+    numeric,
+    one_dimension,
+    points_between,
+    quantile,
+)
+from lapnoise._check._rules import (
+    count,
+)
 from lapnoise._check._sampling import (
     ROUNDS,
     Method,
@@ -66,7 +91,15 @@ from lapnoise._check._sampling import (
     seed,
     threads,
 )
-from lapnoise._check._selection import candidates, eligible, finite_scores, measure, monotonic, scores, zero_or_one
+from lapnoise._check._selection import (
+    candidates,
+    eligible,
+    finite_scores,
+    measure,
+    monotonic,
+    scores,
+    zero_or_one,
+)
 from lapnoise._check._strata import (
     accuracy_by_stratum,
     epsilon_by_stratum,
@@ -102,6 +135,7 @@ __all__ = [
     "finite_scores",
     "finite_values",
     "finite_vector",
+    "flag",
     "float_bounds",
     "float_release",
     "generator",
@@ -110,6 +144,8 @@ __all__ = [
     "integer_clamp",
     "integer_values",
     "interval",
+    "l2_distance",
+    "l2_sensitivity",
     "labels",
     "level",
     "limits",
@@ -118,6 +154,7 @@ __all__ = [
     "monotonic",
     "negative_total",
     "neighbours",
+    "no_granularity",
     "no_mask",
     "no_origin",
     "no_radius",
@@ -131,6 +168,7 @@ __all__ = [
     "points",
     "points_between",
     "position",
+    "positive_delta",
     "quantile",
     "radius",
     "released",
@@ -145,6 +183,7 @@ __all__ = [
     "stratum",
     "stratum_codes",
     "threads",
+    "too_many_steps",
     "total",
     "unreachable_accuracy",
     "values",

@@ -99,5 +99,5 @@ def float_release(scale: float, exponent: int, most: int) -> None:
     if scale == math.inf or exponent > most:
         raise OverflowError(
             f"scale and granularity must be floats to release floats, got scale {scale!r} and granularity "
-            f"2**{exponent}; add_log_noise releases logarithms"
+            f"2**{exponent}; LaplaceMechanism.add_log_noise releases logarithms"
         )

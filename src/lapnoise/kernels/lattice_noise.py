@@ -32,6 +32,7 @@ __all__ = [
     "odd",
     "rounded_shift",
     "saturated",
+    "saturating_sum",
     "steps_of",
     "sum_of_three",
     "upper_half",
@@ -207,7 +208,7 @@ def add_integer_noise(
         for i in range(count):
             x = location(values_part, target, i)
             if e[i] >= 0.0:
-                target[i] = _saturating_sum(x, np.int64(signed(e[i], batch[i])), unsigned)
+                target[i] = saturating_sum(x, np.int64(signed(e[i], batch[i])), unsigned)
             else:
                 target[i] = x
         done += count
@@ -273,7 +274,8 @@ def rounded_shift(x: Any, shift: Any, unsigned: bool) -> Any:
 
 
 @device
-def _saturating_sum(x: Any, noise: Any, unsigned: bool) -> Any:
+def saturating_sum(x: Any, noise: Any, unsigned: bool) -> Any:
+    """Return x + noise, at most 2^63 - 1 and at least -(2^63 - 1); x is seen as int64 where ``unsigned``."""
     if unsigned and x < 0:
         # x stands for 2^63 + excess; the sum fits in an int64 exactly if excess + noise is negative.
         if noise >= 0:

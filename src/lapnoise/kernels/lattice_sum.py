@@ -18,13 +18,14 @@ from lapnoise.kernels.lattice_noise import (
     odd,
     rounded_shift,
     saturated,
+    saturating_sum,
     steps_of,
     sum_of_three,
     upper_half,
 )
 from lapnoise.kernels.refined import two_sum
 
-__all__ = ["add_steps", "add_steps32", "add_steps_to_integers"]
+__all__ = ["add_steps", "add_steps32", "add_steps_saturating", "add_steps_to_integers"]
 
 
 @kernel
@@ -74,3 +75,10 @@ def add_steps_to_integers(out: Any, values: Any, noise: Any, steps: Any, shift: 
             steps_of_x = rounded_shift(x, shift, unsigned)
             total = sum_of_three(upper_half(steps_of_x, unsigned), lower_half(steps_of_x), k)
             out[i] = saturated((total * r1) * r2, LARGEST)
+
+
+@kernel
+def add_steps_saturating(out: Any, values: Any, noise: Any, unsigned: bool) -> None:
+    """Write values + noise to ``out`` (int64) for such integers, r being 1; the sum saturates at +-(2^63 - 1)."""
+    for i in range(out.size):
+        out[i] = saturating_sum(values[i], noise[i], unsigned)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lapnoise.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
 from lapnoise.mechanisms.exponential import ExponentialMechanism
+from lapnoise.mechanisms.gaussian import GaussianMechanism
 from lapnoise.mechanisms.laplace import LaplaceMechanism
 from lapnoise.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from lapnoise.mechanisms.planar_laplace import PlanarLaplaceMechanism
@@ -12,6 +13,7 @@ from lapnoise.mechanisms.stratified_laplace import StratifiedLaplaceMechanism
 __all__ = [
     "DiscreteLaplaceMechanism",
     "ExponentialMechanism",
+    "GaussianMechanism",
     "LaplaceMechanism",
     "PermuteAndFlipMechanism",
     "PlanarLaplaceMechanism",

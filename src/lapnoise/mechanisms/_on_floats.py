@@ -90,10 +90,9 @@ class FloatMechanism(AdditiveMechanism):
     ) -> tuple[NDArray[Any], NDArray[Any], Self, Callable[[], Any]]:
         """Check what `add_noise` takes; return values, target, the mechanism for them, and what gives the result."""
         data, rewrap = unwrap(values)
-        array = _check.values(data)
-        kind = FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
+        array, kind = self._accepted(data)
         target = np.empty(array.shape, kind) if out is None else _check.output(out, kind, array.shape)
-        bounds = None if clamp is None else _check.clamp(clamp, kind)
+        bounds = None if clamp is None else self._limits(clamp, kind)
         bound = self._bound(array)
         bound.verify_floats()
         _refuse_infinite(array)
@@ -104,6 +103,15 @@ class FloatMechanism(AdditiveMechanism):
             return out if out is not None else rewrap(target)
 
         return array, target, bound, finish
+
+    def _accepted(self, data: Any) -> tuple[NDArray[Any], np.dtype[Any]]:
+        """Return the values as an array, and the dtype of what comes out."""
+        array = _check.values(data)
+        return array, FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
+
+    def _limits(self, clamp: Any, kind: np.dtype[Any]) -> tuple[Any, Any]:
+        """Return the ends of a clamp as numbers of that dtype."""
+        return _check.clamp(clamp, kind)
 
     def _bound(self, array: NDArray[Any]) -> Self:
         """Return the mechanism for these values: that of their number, unless ``changed`` was given."""
