@@ -158,7 +158,7 @@ def imported_by(script):
         "import lapnoise; lapnoise.postprocess.round_to_total([0.5, 0.5], 1)",
         "import lapnoise; lapnoise.ExponentialMechanism(epsilon=1, sensitivity=1).probabilities([1, 2])",
         "import lapnoise; lapnoise.PermuteAndFlipMechanism(epsilon=1, sensitivity=1).probabilities([1, 2])",
-        "import lapnoise.queries",
+        "import lapnoise; lapnoise.queries.private_count, lapnoise.budget.split, lapnoise.sensitivity.count()",
         "import lapnoise; lapnoise.PlanarLaplaceMechanism(epsilon=1, radius=2).epsilon",
         "import lapnoise.errors, lapnoise.bits.stream, lapnoise.bits.entropy, lapnoise.bits.chacha",
     ],

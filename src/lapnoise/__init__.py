@@ -51,11 +51,13 @@ __all__ = [
     "UncachedKernelsWarning",
     "UnsafeFloatNoiseWarning",
     "__version__",
+    "budget",
     "default_rng",
     "files",
     "mechanisms",
     "postprocess",
     "queries",
+    "sensitivity",
 ]
 
 _HOMES = {
@@ -79,7 +81,7 @@ _HOMES = {
     "UnsafeFloatNoiseWarning": "lapnoise.errors",
 }
 
-_SUBMODULES = ("files", "mechanisms", "postprocess", "queries")
+_SUBMODULES = ("budget", "files", "mechanisms", "postprocess", "queries", "sensitivity")
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,7 @@ __all__ = [
     "MOST_EXPONENT",
     "Lattice",
     "choose",
+    "floor_log2",
     "release",
     "round_half_up",
     "whole_numbers",
@@ -97,7 +98,7 @@ def choose(epsilon: Fraction, sensitivity: Fraction, changed: int, exponent: int
     """
     if exponent is not None:
         return _at(epsilon, sensitivity, changed, exponent)
-    base = _floor_log2(sensitivity / epsilon)
+    base = floor_log2(sensitivity / epsilon)
     if _cost(_at(epsilon, sensitivity, changed, base - USUAL_BITS), sensitivity) > NOTICEABLE:
         candidates, bound = range(USUAL_BITS + 1, MOST_BITS + 1), NOTICEABLE
     else:
@@ -110,7 +111,7 @@ def choose(epsilon: Fraction, sensitivity: Fraction, changed: int, exponent: int
         return lattice
     # So small an epsilon, or so many coordinates, that a step of b 2^-56 outweighs the sensitivity: s r / Δ bounds the
     # cost.
-    return _at(epsilon, sensitivity, changed, _floor_log2(NOTICEABLE * sensitivity / changed))
+    return _at(epsilon, sensitivity, changed, floor_log2(NOTICEABLE * sensitivity / changed))
 
 
 def round_half_up(value: Fraction, exponent: int) -> int:
@@ -162,7 +163,7 @@ def _cost(lattice: Lattice, sensitivity: Fraction) -> Fraction:
     return lattice.sensitivity * lattice.granularity / sensitivity - 1
 
 
-def _floor_log2(x: Fraction) -> int:
+def floor_log2(x: Fraction) -> int:
     """Return the largest g with 2^g <= x."""
     g = x.numerator.bit_length() - x.denominator.bit_length()
     return g if Fraction(2) ** g <= x else g - 1

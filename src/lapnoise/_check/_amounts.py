@@ -7,12 +7,14 @@ from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
 
 from lapnoise import _numbers
-from lapnoise._check._rules import amount, positive_amount, shown
+from lapnoise._check._rules import amount, count, positive_amount, shown
 
 __all__ = [
     "Accuracy",
     "accuracy",
     "bounds",
+    "certain_bound",
+    "changed",
     "delta",
     "distance",
     "epsilon",
@@ -34,9 +36,32 @@ def delta(value: Any) -> Fraction:
     return amount("delta", value, _numbers.as_printed, "at least 0 and less than 1", lambda amount: 0 <= amount < 1)
 
 
-def sensitivity(value: Any) -> Fraction:
-    """Return a sensitivity at its exact stored value; it must be finite and > 0."""
-    return positive_amount("sensitivity", value, _numbers.as_stored)
+def sensitivity(value: Any, name: str = "sensitivity") -> Fraction:
+    """Return an L1 sensitivity, a number at its exact stored value or that of a Sensitivity; it must be > 0."""
+    return positive_amount(name, _bound_of(name, value, "l1"), _numbers.as_stored)
+
+
+def changed(value: Any, sensitivity: Any) -> int | None:
+    """Return how many coordinates one record can change: as given, else as a Sensitivity says, else None."""
+    given = getattr(sensitivity, "changed", None) if value is None else value
+    return None if given is None else count("changed", given, least=1)
+
+
+def certain_bound(name: str, value: Any, norm: str) -> None:
+    """Refuse a Sensitivity that is only a lower bound."""
+    if getattr(value, "lower_bound", False):
+        raise ValueError(
+            f"{name} must bound every pair of neighbouring data sets, got the lower bound that some pairs gave: "
+            f"where it is known to be the bound, hand over its {norm}"
+        )
+
+
+def _bound_of(name: str, value: Any, norm: str) -> Any:
+    """Return a number, or this norm of a `lapnoise.sensitivity.Sensitivity`, told by its attributes."""
+    if not hasattr(value, "changed") or not hasattr(value, norm):
+        return value
+    certain_bound(name, value, norm)
+    return getattr(value, norm)
 
 
 def distance(value: Any) -> Fraction:

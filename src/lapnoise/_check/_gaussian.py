@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from lapnoise import _numbers
+from lapnoise._check._amounts import certain_bound
 from lapnoise._check._rules import amount, positive_amount, shown
 
 __all__ = ["flag", "l2_distance", "l2_sensitivity", "no_granularity", "positive_delta", "too_many_steps"]
@@ -29,6 +30,7 @@ def l2_sensitivity(value: Any) -> Fraction:
     """Return the square of an L2 sensitivity, a number or what has an attribute ``l2_squared``; finite and > 0."""
     square = getattr(value, "l2_squared", None)
     if square is not None:
+        certain_bound("sensitivity", value, "l2")
         return positive_amount("sensitivity.l2_squared", square, _numbers.as_stored)
     return positive_amount("sensitivity", value, _numbers.as_stored) ** 2
 

@@ -11,22 +11,14 @@ from lapnoise import _numbers
 from lapnoise._check._amounts import bounds
 from lapnoise._check._rules import amount, shown
 
-__all__ = ["float_bounds", "neighbours", "numeric", "one_dimension", "points_between", "quantile"]
+__all__ = ["float_bounds", "points_between", "quantile"]
 
-NEIGHBOURS = ("add-remove", "replace")
 LARGEST = Fraction(float(np.finfo(np.float64).max))
 
 
 def quantile(value: Any) -> Fraction:
     """Return which quantile, 1/2 for the median, as the exact number that its text shows."""
     return amount("quantile", value, _numbers.as_printed, "from 0 to 1", lambda amount: 0 <= amount <= 1)
-
-
-def neighbours(value: Any) -> str:
-    """Return a relation between neighbouring data sets."""
-    if value not in NEIGHBOURS:
-        raise ValueError(f"neighbours must be 'add-remove' or 'replace', got {shown(value)}")
-    return str(value)
 
 
 def points_between(low: Any, high: Any, number: int) -> None:
@@ -41,15 +33,3 @@ def float_bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
     if max(-least, most) > LARGEST or min(-least, most) < -LARGEST:
         raise ValueError(f"low and high must lie among the floats, got low {shown(low)} and high {shown(high)}")
     return least, most
-
-
-def one_dimension(name: str, ndim: int) -> None:
-    """Refuse an array that is not a column of rows."""
-    if ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, a value for each row, got {ndim} dimensions")
-
-
-def numeric(kind: np.dtype[Any]) -> None:
-    """Refuse a dtype that holds no real numbers."""
-    if kind.kind not in "fiub":
-        raise TypeError(f"values must be real numbers, got dtype {kind}")

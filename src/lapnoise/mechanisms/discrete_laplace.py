@@ -25,7 +25,7 @@ class DiscreteLaplaceMechanism(AdditiveMechanism):
     ----------
     epsilon : float, str, Decimal or Fraction
         Privacy budget, finite and > 0. A float counts as it prints.
-    sensitivity : float, str, Decimal or Fraction
+    sensitivity : float, str, Decimal, Fraction or Sensitivity
         L1 sensitivity of the whole released vector, finite and > 0.
 
     Notes

@@ -106,7 +106,7 @@ class GaussianMechanism(FloatMechanism):
         asked = _check.epsilon(epsilon)
         target = _check.positive_delta(delta)
         square = _check.l2_sensitivity(sensitivity)
-        bound = None if changed is None else _check.count("changed", changed, least=1)
+        bound = _check.changed(changed, sensitivity)
         whole = _check.flag("integers", integers)
         if whole:
             _check.no_granularity(granularity)

@@ -30,10 +30,11 @@ class LaplaceMechanism(FloatMechanism):
     ----------
     epsilon : float, str, Decimal or Fraction
         Privacy budget, finite and > 0. A float counts as it prints: 0.1 is one tenth.
-    sensitivity : float, str, Decimal or Fraction
+    sensitivity : float, str, Decimal, Fraction or Sensitivity
         L1 sensitivity of the whole released vector, finite and > 0; a float counts at its exact value.
     changed : int, optional
-        How many coordinates one record can change at most. None means 1 for a single value and the length for an array.
+        How many coordinates one record can change at most. None means what a `lapnoise.sensitivity.Sensitivity` says,
+        or else 1 for a single value and the length for an array.
     granularity : float or Fraction, optional
         A power of two to use instead of the one that is chosen: with it log2(scale / granularity) is 24 to 40, or up
         to 50 where the rounding would otherwise cost more than a thousandth of epsilon.
@@ -72,7 +73,7 @@ class LaplaceMechanism(FloatMechanism):
     def __init__(self, *, epsilon: Any, sensitivity: Any, changed: int | None = None, granularity: Any = None) -> None:
         asked = _check.epsilon(epsilon)
         delta1 = _check.sensitivity(sensitivity)
-        bound = None if changed is None else _check.count("changed", changed, least=1)
+        bound = _check.changed(changed, sensitivity)
         exponent = None if granularity is None else _check.granularity(granularity)
         chosen = lattices.choose(asked, delta1, bound or 1, exponent)
         self._set(epsilon_asked=asked, sensitivity=delta1, changed=bound, _exponent=exponent, lattice=chosen)

@@ -81,7 +81,7 @@ class StratifiedLaplaceMechanism(FloatMechanism):
     ) -> None:
         asked = _check.epsilon_by_stratum(epsilon)
         delta1 = _check.sensitivity(sensitivity)
-        bound = None if changed is None else _check.count("changed", changed, least=1)
+        bound = _check.changed(changed, sensitivity)
         given = None if granularity is None else _check.granularity(granularity)
         most = (
             len(asked) if strata_per_person is None else _check.count("strata_per_person", strata_per_person, least=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -11,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import _check
-from lapnoise._containers import is_series
 from lapnoise.generator import Generator
 from lapnoise.lattice import LEAST_EXPONENT
 from lapnoise.mechanisms import ExponentialMechanism
 from lapnoise.mechanisms._additive import generator_for
 from lapnoise.mechanisms._selecting import Field, winner
+from lapnoise.queries import _batches, _persons
+from lapnoise.queries._result import charge
 
 __all__ = ["QuantileResult", "private_quantile"]
 
@@ -50,14 +50,18 @@ def private_quantile(
     *,
     epsilon: Any,
     neighbours: str = "add-remove",
+    max_contributions: int = 1,
+    person: Any = None,
     rng: Any = None,
+    ledger: Any = None,
+    label: str | None = None,
 ) -> QuantileResult:
     """Return a quantile of values with pure differential privacy.
 
     Parameters
     ----------
-    values : array_like of shape (n,), Series, Arrow array, or an iterable of those
-        One row a person. NaN and missing values are dropped, infinities count as the bounds; there may be none.
+    values : array_like, Series, Arrow array, or iterable of these as batches
+        Real numbers. NaN and missing values are dropped, infinities count as the bounds; there may be none.
     quantile : float, str, Decimal or Fraction
         From 0 to 1, read as it prints: 0.5 is the median. It counts to 2^-30.
     low, high : float, str, Decimal or Fraction
@@ -65,9 +69,13 @@ def private_quantile(
     epsilon : float, str, Decimal or Fraction
         Privacy budget, finite and > 0.
     neighbours : {"add-remove", "replace"}
-        What two neighbouring data sets differ in: a row that is there or not, or the value of one of n rows.
-    rng : Generator, optional
-        None draws from ChaCha20 under a fresh key from the operating system. A seeded generator warns.
+        What two neighbouring data sets differ in: the rows of one person that are there or not, or that are others.
+    max_contributions : int, optional
+        m, how many rows a person has at most; with ``person`` how many count.
+    person : array_like, optional
+        Whose each row is. Of a person with more than m rows those m count that stand evenly spaced in their order.
+    rng, ledger, label
+        As in `private_count`.
 
     Returns
     -------
@@ -87,10 +95,11 @@ def private_quantile(
         u(k) = -max(0, N(values < k) - q n, q n - N(values <= k)),
 
     minus the distance of q n from the ranks that k has. A row more moves either count by 0 or 1 and q n by q, so each
-    term, and with it u, by at most max(q, 1 - q); a row replaced moves a count by at most 1, and one that turns into
-    NaN is a row less. With that sensitivity the exponential mechanism selects a point. All points between two
-    neighbouring values have one score, so an interval is selected by its number of points [1]_, and one of those
-    uniformly. The intervals depend on data; the points and their number do not, so nothing beside u depends on data.
+    term, and with it u, by at most max(q, 1 - q), and m rows by m times that. Up to m rows that are replaced by up to m
+    others change a term from within -q m and (1 - q) m to another place there, so by at most m. With that sensitivity
+    the exponential mechanism selects a point. All points between two neighbouring values have one score, so an interval
+    is selected by its number of points [1]_, and one of those uniformly. The intervals depend on data; the points and
+    their number do not, so nothing beside u depends on data.
 
     References
     ----------
@@ -109,10 +118,17 @@ def private_quantile(
     points = _points(low, high)
     a, b = rank.numerator, rank.denominator
     # Scores are counted in parts of a row, u b, so that they are integers.
-    most = b if _check.neighbours(neighbours) == "replace" else max(a, b - a)
+    m = _check.count("max_contributions", max_contributions, least=1)
+    most = m * (b if _check.neighbours(neighbours) == "replace" else max(a, b - a))
     mechanism = ExponentialMechanism(epsilon=epsilon, sensitivity=most)
+    _batches.verify(values, numbers=True)
+    _persons.verify(person, values)
+    _check.ledger(ledger)
+    named = _check.label(label, "private_quantile")
     generator = generator_for(rng, None)
-    starts, lengths, scores = intervals(points.places(values), points.number, a, b)
+    charge(ledger, mechanism.epsilon_asked, Fraction(0), named)
+    places = points.places(values) if person is None else bounded_places(values, points, person, m)
+    starts, lengths, scores = intervals(places, points.number, a, b)
     i = winner(mechanism, generator, Field(scores, lengths.astype(np.float64), None))
     place = int(starts[i]) + _uniform_below(generator, int(lengths[i]))
     value = math.ldexp(points.first + place, points.exponent)
@@ -149,17 +165,44 @@ class _Points(NamedTuple):
 
     def places(self, values: Any) -> NDArray[np.int64]:
         """Return the place of each value that is there, 0 to number - 1, rounded half up."""
+        found = [np.empty(0, np.int64)]
+        for batch in _batches.batches(values, numbers=True):
+            found += [self.of(part.astype(np.float64, copy=False))[1] for _, part in batch.parts]
+        return np.concatenate(found)
+
+    def of(self, values: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which values are not NaN, and the places of these.
+
+        64-bit integers were rounded to floats: a rounding of each row by itself changes no count of rows that differ.
+        """
         low = math.ldexp(self.first, self.exponent)
         high = math.ldexp(self.first + self.number - 1, self.exponent)
         half = -self.exponent // 2
         up1, up2 = math.ldexp(1.0, half), math.ldexp(1.0, -self.exponent - half)
-        found = [np.empty(0, np.int64)]
-        for batch in _batches(values):
-            array = _as_floats(batch)
-            steps = (np.clip(array[~np.isnan(array)], low, high) * up1) * up2
-            floor = np.floor(steps)
-            found.append((floor + (steps - floor >= 0.5)).astype(np.int64) - self.first)
-        return np.concatenate(found)
+        there = ~np.isnan(values)
+        steps = (np.clip(values[there], low, high) * up1) * up2
+        floor = np.floor(steps)
+        return there, (floor + (steps - floor >= 0.5)).astype(np.int64) - self.first
+
+
+def bounded_places(values: Any, points: _Points, person: Any, m: int) -> NDArray[np.int64]:
+    """Return the places of at most m rows of each person, evenly spaced in the order of that person's places."""
+    codes = _persons.identify(person).codes
+    whose, where = [np.empty(0, np.intp)], [np.empty(0, np.int64)]
+    for rows, part in _batches.read(values, numbers=True).parts:
+        there, places = points.of(part.astype(np.float64, copy=False))
+        of_part = codes[rows if rows is not None else slice(None)][there]
+        whose.append(of_part[of_part >= 0])
+        where.append(places[of_part >= 0])
+    who, place = np.concatenate(whose), np.concatenate(where)
+    order = np.lexsort((place, who))
+    _, starts, counts = np.unique(who[order], return_index=True, return_counts=True)
+    # Of c > m rows those with the ranks floor((2 i + 1) c / (2 m)), i < m; they are different, c being larger than m.
+    kept = [
+        start + (np.arange(c) if c <= m else (2 * np.arange(m) + 1) * c // (2 * m))
+        for start, c in zip(starts.tolist(), counts.tolist(), strict=True)
+    ]
+    return place[order[np.concatenate(kept)]] if kept else np.empty(0, np.int64)
 
 
 def _points(low: Any, high: Any) -> _Points:
@@ -173,36 +216,6 @@ def _points(low: Any, high: Any) -> _Points:
     first, last = math.ceil(least / r), math.floor(most / r)
     _check.points_between(low, high, last - first + 1)
     return _Points(exponent, first, last - first + 1)
-
-
-def _batches(values: Any) -> Iterator[Any]:
-    """Yield the arrays that values come in: one, or those of an iterable."""
-    sequence = isinstance(values, list | tuple | range)
-    batched = sequence and len(values) > 0 and hasattr(values[0], "__len__") and not isinstance(values[0], str)
-    if batched or not (sequence or is_series(values) or hasattr(values, "__array__") or not _iterable(values)):
-        yield from values
-    else:
-        yield values
-
-
-def _iterable(values: Any) -> bool:
-    return isinstance(values, Iterable) and not isinstance(values, str | bytes | dict)
-
-
-def _as_floats(batch: Any) -> NDArray[np.float64]:
-    """Return a column as float64, missing values as NaN.
-
-    64-bit integers are rounded: a rounding of each row by itself changes no count of rows that differ.
-    """
-    if isinstance(batch, np.ma.MaskedArray):
-        batch = batch.compressed()
-    if is_series(batch):
-        _check.numeric(batch.dtype)
-        batch = batch.to_numpy(dtype=np.float64, na_value=np.nan)
-    array = np.asarray(batch)
-    _check.one_dimension("values", array.ndim)
-    _check.numeric(array.dtype)
-    return array.astype(np.float64, copy=False)
 
 
 def _uniform_below(rng: Generator, n: int) -> int:

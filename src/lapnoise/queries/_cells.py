@@ -1,0 +1,141 @@
+"""Which cell of a histogram each row lies in, and how many rows each cell holds, exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapnoise._numbers import fraction_up
+from lapnoise._threads import available_threads, run_blocks
+from lapnoise.queries import _batches
+from lapnoise.queries._batches import Batch
+
+__all__ = ["Edges", "cells_of_categories", "sorted_categories"]
+
+Edge = Fraction | float
+
+BLOCK = 1 << 17
+SERIAL_BELOW = 1 << 18
+
+
+class Edges:
+    """Cells [e_i, e_i+1), the last one closed, compared exactly whatever the type of the values."""
+
+    def __init__(self, edges: list[Edge]) -> None:
+        self.edges = edges
+        self.cells = len(edges) - 1
+
+    def counts(self, batch: Batch) -> NDArray[np.int64]:
+        """Return how many rows lie in each cell."""
+        total = np.zeros(self.cells + 2, np.int64)
+        for _, values in batch.parts:
+            total += self._counts(values)
+        return total[1:-1]
+
+    def rows(self, batch: Batch) -> NDArray[np.intp]:
+        """Return the cell of each row, -1 where it lies in none."""
+        from lapnoise.kernels.cells import fill_cells
+
+        found = np.full(batch.length, -1, np.intp)
+        for rows, values in batch.parts:
+            native, thresholds, always = self._thresholds(values)
+            cell = np.zeros(values.size, np.int64)
+            if thresholds.size:
+                fill_cells(cell, native, thresholds)
+            cell += always - 1
+            cell[cell >= self.cells] = -1
+            found[slice(None) if rows is None else rows] = cell
+        return found
+
+    def _counts(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        from lapnoise.kernels.cells import ROOM, count_cells
+
+        total = np.zeros(self.cells + 2, np.int64)
+        found: list[NDArray[np.int64]] = []
+
+        def work(block: int) -> None:
+            native, thresholds, always = self._thresholds(values[block * BLOCK : (block + 1) * BLOCK])
+            counts = np.zeros(total.size, np.int64)
+            if thresholds.size:
+                count_cells(counts[always:], native, thresholds, np.empty(ROOM, np.int64))
+            else:
+                counts[always] = native.size
+            found.append(counts)
+
+        threads = 1
+        if values.size >= SERIAL_BELOW:
+            work(0)  # compiled on this thread
+            found.clear()
+            threads = available_threads()
+        run_blocks(work, -(-values.size // BLOCK), threads)
+        return sum(found, total)
+
+    def _thresholds(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
+        """Return the values as a type of 64 bits, thresholds of it, and how many thresholds every value reaches.
+
+        A value x lies in cell k where k + 1 thresholds are at most x: e_i <= x, and for the last edge e < x.
+        """
+        if values.dtype.kind == "f":
+            with np.errstate(over="ignore"):  # of a long double, which becomes an infinity
+                native = np.ascontiguousarray(values, np.float64)
+            floats = [_float_up(edge) for edge in self.edges[:-1]]
+            last = _float_up(self.edges[-1])
+            if last < math.inf:
+                floats.append(math.nextafter(last, math.inf) if Fraction(last) == self.edges[-1] else last)
+            return native, np.array(floats), 0
+        kind = np.dtype(np.uint64 if values.dtype.kind == "u" else np.int64)
+        least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+        wanted = [_whole(edge, math.ceil) for edge in self.edges[:-1]] + [_whole(self.edges[-1], _next_whole)]
+        inside = [threshold for threshold in wanted if least < threshold <= most]
+        always = sum(threshold <= least for threshold in wanted)
+        return np.ascontiguousarray(values, kind), np.array(inside, kind), always
+
+
+def _float_up(edge: Edge) -> float:
+    return edge if isinstance(edge, float) else fraction_up(edge)
+
+
+def _whole(edge: Edge, rounded: Any) -> Any:
+    return edge if isinstance(edge, float) else rounded(edge)
+
+
+def _next_whole(edge: Fraction) -> int:
+    return math.floor(edge) + 1
+
+
+def cells_of_categories(batch: Batch, places: dict[Any, int], grow: bool) -> NDArray[np.intp]:
+    """Return the place of each row's category; -1 for missing rows and, unless ``places`` may grow, for others."""
+    found = np.full(batch.length, -1, np.intp)
+    for rows, values in batch.parts:
+        lost = _batches.missing(values)
+        known = np.ones(values.size, np.bool_) if lost is None else ~lost
+        where = np.flatnonzero(known) if rows is None else rows[known]
+        if values.dtype.kind == "O":
+            found[where] = _places(values[known].tolist(), places, grow)
+        else:
+            unique, inverse = np.unique(values[known], return_inverse=True)
+            listed = list(unique) if unique.dtype.kind in "mM" else unique.tolist()
+            found[where] = np.array(_places(listed, places, grow), np.intp)[inverse.reshape(-1)]
+    return found
+
+
+def _places(entries: Iterable[Any], places: dict[Any, int], grow: bool) -> list[int]:
+    if grow:
+        return [places.setdefault(entry, len(places)) for entry in entries]
+    return [places.get(entry, -1) for entry in entries]
+
+
+def sorted_categories(found: Iterable[Any]) -> list[Any]:
+    """Return categories in an order that depends on which they are alone: numbers, text, then others by their repr."""
+
+    def place(entry: Any) -> tuple[int, Any, str]:
+        if isinstance(entry, int | float):
+            return 0, entry, ""
+        return (1, 0, entry) if isinstance(entry, str) else (2, 0, repr(entry))
+
+    return sorted(found, key=place)
