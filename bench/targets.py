@@ -65,6 +65,7 @@ TARGETS = {
     "lattice in place": _within(9.0, 6.0),
     "OpenDP": _faster(3_000.0, 8_000.0),
     "PyDP": _faster(400.0, 1_000.0),
+    "diffprivlib": _faster(20.0, 500.0),
     "discrete": _faster(4.0, 8.0),
     "flat in t": _within(1.3, None),
     "flat in t to 2^40": _within(2.0, None),

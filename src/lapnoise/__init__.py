@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from lapnoise.generator import Generator, default_rng
     from lapnoise.mechanisms import (
+        BoundedLaplaceMechanism,
         DiscreteLaplaceMechanism,
         ExponentialMechanism,
         GaussianMechanism,
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
         PermuteAndFlipMechanism,
         PlanarLaplaceMechanism,
         StratifiedLaplaceMechanism,
+        TruncatedLaplaceMechanism,
     )
     from lapnoise.signed_log import SignedLog
 
 __all__ = [
     "STREAM_VERSION",
+    "BoundedLaplaceMechanism",
     "DiscreteLaplaceMechanism",
     "ExponentialMechanism",
     "GaussianMechanism",
@@ -48,6 +51,7 @@ __all__ = [
     "SeededNoiseWarning",
     "SignedLog",
     "StratifiedLaplaceMechanism",
+    "TruncatedLaplaceMechanism",
     "UncachedKernelsWarning",
     "UnsafeFloatNoiseWarning",
     "__version__",
@@ -65,6 +69,7 @@ _HOMES = {
     "Generator": "lapnoise.generator",
     "default_rng": "lapnoise.generator",
     "SignedLog": "lapnoise.signed_log",
+    "BoundedLaplaceMechanism": "lapnoise.mechanisms",
     "DiscreteLaplaceMechanism": "lapnoise.mechanisms",
     "ExponentialMechanism": "lapnoise.mechanisms",
     "GaussianMechanism": "lapnoise.mechanisms",
@@ -72,6 +77,7 @@ _HOMES = {
     "PermuteAndFlipMechanism": "lapnoise.mechanisms",
     "PlanarLaplaceMechanism": "lapnoise.mechanisms",
     "StratifiedLaplaceMechanism": "lapnoise.mechanisms",
+    "TruncatedLaplaceMechanism": "lapnoise.mechanisms",
     "InputDataError": "lapnoise.errors",
     "LapnoiseError": "lapnoise.errors",
     "LapnoiseWarning": "lapnoise.errors",

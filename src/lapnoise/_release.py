@@ -27,6 +27,7 @@ __all__ = [
     "add_planar_noise",
     "add_stratified_noise",
     "find_infinite",
+    "run_on_values",
     "step_at",
     "steps",
 ]
@@ -62,16 +63,35 @@ def add_drawn_noise(
     """
     from lapnoise import _attempts
 
+    def floats(kind: np.dtype[Any]) -> Callable[..., None]:
+        return _attempts.to_floats(draw, exponent, kind)
+
+    def integers(unsigned: bool) -> Callable[..., None]:
+        return _attempts.to_integers(draw, exponent, unsigned)
+
+    run_on_values(rng, values, out, floats, integers, parameters)
+
+
+def run_on_values(
+    rng: WordSource,
+    values: NDArray[Any],
+    out: NDArray[Any],
+    floats: Callable[[np.dtype[Any]], Callable[..., None]],
+    integers: Callable[[bool], Callable[..., None]],
+    parameters: Sequence[NDArray[Any]] = (),
+) -> None:
+    """Write to ``out`` what a kernel makes of values: ``kernel(out, values, *parameters, source, position, scratch)``.
+
+    ``floats`` returns that for a dtype, ``integers`` that for int64 values, or uint64 seen as int64. Types are those of
+    `add_lattice_noise`; ``parameters`` have the shape of the values.
+    """
+    others = [p.dtype for p in parameters]
     if values.dtype.kind == "f":
         halves = 2 if out.dtype == FLOAT32 else 1
-        add = _attempts.to_floats(draw, exponent, out.dtype)
-        kinds = [out.dtype, *(p.dtype for p in parameters)]
-        rng._fill(add, [out], [separate(values, out), *parameters], halves, kinds)
+        rng._fill(floats(out.dtype), [out], [separate(values, out), *parameters], halves, [out.dtype, *others])
     else:
-        integers, unsigned = _as_int64(values)
-        add = _attempts.to_integers(draw, exponent, unsigned)
-        kinds = [INT64, *(p.dtype for p in parameters)]
-        rng._fill(add, [out], [separate(integers, out), *parameters], kind=kinds)
+        whole, unsigned = _as_int64(values)
+        rng._fill(integers(unsigned), [out], [separate(whole, out), *parameters], kind=[INT64, *others])
 
 
 def add_stratified_noise(

@@ -18,6 +18,7 @@ from lapnoise._check._amounts import (
     float_release,
     granularity,
     level,
+    positive_delta,
     sensitivity,
     unreachable_accuracy,
 )
@@ -41,12 +42,17 @@ from lapnoise._check._arrays import (
     size,
     values,
 )
+from lapnoise._check._domains import (
+    floats_inside,
+    lattice_points,
+    location,
+)
 from lapnoise._check._gaussian import (
     flag,
+    gaussian_delta,
     l2_distance,
     l2_sensitivity,
     no_granularity,
-    positive_delta,
     too_many_steps,
 )
 from lapnoise._check._planar import (
@@ -96,7 +102,6 @@ from lapnoise._check._queries import (
     split_rule,
     split_weights,
     statistic,
-    threshold_delta,
 )
 from lapnoise._check._rules import (
     count,
@@ -168,6 +173,8 @@ __all__ = [
     "flag",
     "float_bounds",
     "float_release",
+    "floats_inside",
+    "gaussian_delta",
     "generator",
     "granularity",
     "infinite_value",
@@ -178,9 +185,11 @@ __all__ = [
     "l2_sensitivity",
     "label",
     "labels",
+    "lattice_points",
     "ledger",
     "level",
     "limits",
+    "location",
     "mean_neighbours",
     "measure",
     "method",
@@ -228,7 +237,6 @@ __all__ = [
     "stratum",
     "stratum_codes",
     "threads",
-    "threshold_delta",
     "too_many_steps",
     "total",
     "unreachable_accuracy",

@@ -21,6 +21,7 @@ __all__ = [
     "float_release",
     "granularity",
     "level",
+    "positive_delta",
     "sensitivity",
     "unreachable_accuracy",
 ]
@@ -34,6 +35,17 @@ def epsilon(value: Any) -> Fraction:
 def delta(value: Any) -> Fraction:
     """Return delta as the exact number that its text shows; it must lie in [0, 1)."""
     return amount("delta", value, _numbers.as_printed, "at least 0 and less than 1", lambda amount: 0 <= amount < 1)
+
+
+def positive_delta(value: Any) -> Fraction:
+    """Return a delta that is > 0, for what needs one."""
+    read = delta(value)
+    if read == 0:
+        raise ValueError(
+            f"delta must be greater than 0 here, got {shown(value)}; LaplaceMechanism needs none, and "
+            "BoundedLaplaceMechanism keeps results in a domain without"
+        )
+    return read
 
 
 def sensitivity(value: Any, name: str = "sensitivity") -> Fraction:

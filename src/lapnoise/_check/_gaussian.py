@@ -6,21 +6,17 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from lapnoise import _numbers
-from lapnoise._check._amounts import certain_bound
+from lapnoise._check._amounts import certain_bound, positive_delta
 from lapnoise._check._rules import amount, positive_amount, shown
 
-__all__ = ["flag", "l2_distance", "l2_sensitivity", "no_granularity", "positive_delta", "too_many_steps"]
+__all__ = ["flag", "gaussian_delta", "l2_distance", "l2_sensitivity", "no_granularity", "too_many_steps"]
 
 LEAST_DELTA = Fraction(1, 10**1000)
 
 
-def positive_delta(value: Any) -> Fraction:
-    """Return delta as the exact number that its text shows; it must lie between 1e-1000 and 1."""
-    read = amount("delta", value, _numbers.as_printed, "greater than 0 and less than 1", lambda amount: 0 <= amount < 1)
-    if read == 0:
-        raise ValueError(
-            f"delta must be greater than 0 and less than 1, got {shown(value)}; LaplaceMechanism has a delta of 0"
-        )
+def gaussian_delta(value: Any) -> Fraction:
+    """Return the delta of Gaussian noise: > 0, and not so small that a calibration would take minutes."""
+    read = positive_delta(value)
     if read < LEAST_DELTA:
         raise ValueError(f"delta must be at least 1e-1000, got {shown(value)}")
     return read

@@ -37,7 +37,6 @@ __all__ = [
     "split_rule",
     "split_weights",
     "statistic",
-    "threshold_delta",
 ]
 
 NEIGHBOURS = ("add-remove", "replace")
@@ -132,11 +131,6 @@ def label(value: Any, otherwise: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"label must be text, got {shown(value)}")
     return value
-
-
-def threshold_delta(value: Any) -> Fraction:
-    """Return a delta that is > 0, for a threshold."""
-    return amount("delta", value, _numbers.as_printed, "more than 0 and less than 1", lambda amount: 0 < amount < 1)
 
 
 def cells(edges: Any, categories: Any, delta: Any) -> None:

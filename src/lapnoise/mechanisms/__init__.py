@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lapnoise.mechanisms.bounded_laplace import BoundedLaplaceMechanism
 from lapnoise.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
 from lapnoise.mechanisms.exponential import ExponentialMechanism
 from lapnoise.mechanisms.gaussian import GaussianMechanism
@@ -9,8 +10,10 @@ from lapnoise.mechanisms.laplace import LaplaceMechanism
 from lapnoise.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from lapnoise.mechanisms.planar_laplace import PlanarLaplaceMechanism
 from lapnoise.mechanisms.stratified_laplace import StratifiedLaplaceMechanism
+from lapnoise.mechanisms.truncated_laplace import TruncatedLaplaceMechanism
 
 __all__ = [
+    "BoundedLaplaceMechanism",
     "DiscreteLaplaceMechanism",
     "ExponentialMechanism",
     "GaussianMechanism",
@@ -18,4 +21,5 @@ __all__ = [
     "PermuteAndFlipMechanism",
     "PlanarLaplaceMechanism",
     "StratifiedLaplaceMechanism",
+    "TruncatedLaplaceMechanism",
 ]

@@ -14,7 +14,7 @@ from lapnoise.errors import SeededNoiseWarning
 from lapnoise.generator import Generator, default_rng
 from lapnoise.mechanisms._mechanism import Mechanism
 
-__all__ = ["AdditiveMechanism", "generator_for"]
+__all__ = ["AdditiveMechanism", "as_float", "generator_for"]
 
 
 class AdditiveMechanism(Mechanism):
@@ -42,7 +42,7 @@ class AdditiveMechanism(Mechanism):
     @property
     def scale(self) -> float:
         """B of the noise, t r; inf beyond the floats, where ``log_scale`` still tells it."""
-        return _as_float(Fraction(self.lattice.t) * self.lattice.granularity)
+        return as_float(Fraction(self.lattice.t) * self.lattice.granularity)
 
     @property
     def log_scale(self) -> float:
@@ -55,7 +55,7 @@ class AdditiveMechanism(Mechanism):
         t = self.lattice.t
         if t > lattices.LARGEST_T:
             return math.sqrt(2.0) * self.scale  # sinh(x) is x within 1e-35
-        return _as_float(Fraction(self._std_in_steps()) * self.lattice.granularity)
+        return as_float(Fraction(self._std_in_steps()) * self.lattice.granularity)
 
     @property
     def variance(self) -> float:
@@ -109,7 +109,8 @@ def generator_for(rng: Any, threads: Any) -> Generator:
     return rng  # type: ignore[no-any-return]
 
 
-def _as_float(value: Fraction) -> float:
+def as_float(value: Fraction) -> float:
+    """Return the nearest float; inf beyond the largest."""
     try:
         return float(value)
     except OverflowError:

@@ -104,7 +104,7 @@ class GaussianMechanism(FloatMechanism):
         integers: bool = False,
     ) -> None:
         asked = _check.epsilon(epsilon)
-        target = _check.positive_delta(delta)
+        target = _check.gaussian_delta(delta)
         square = _check.l2_sensitivity(sensitivity)
         bound = _check.changed(changed, sensitivity)
         whole = _check.flag("integers", integers)

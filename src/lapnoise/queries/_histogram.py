@@ -98,7 +98,7 @@ def private_histogram(
     _check.cells(edges, categories, delta)
     limits = None if edges is None else _cells.Edges(_check.edges(edges))
     names = None if categories is None else _check.categories(categories)
-    spare = Fraction(0) if delta is None else _check.threshold_delta(delta)
+    spare = Fraction(0) if delta is None else _check.positive_delta(delta)
     _batches.verify(values, numbers=limits is not None)
     _persons.verify(person, values)
     _check.ledger(ledger)
