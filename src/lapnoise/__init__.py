@@ -57,6 +57,7 @@ __all__ = [
     "__version__",
     "budget",
     "default_rng",
+    "evaluate",
     "files",
     "mechanisms",
     "postprocess",
@@ -87,7 +88,7 @@ _HOMES = {
     "UnsafeFloatNoiseWarning": "lapnoise.errors",
 }
 
-_SUBMODULES = ("budget", "files", "mechanisms", "postprocess", "queries", "sensitivity")
+_SUBMODULES = ("budget", "evaluate", "files", "mechanisms", "postprocess", "queries", "sensitivity")
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lapnoise._compare_command import compare
 from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, printable, say, show_warning
 from lapnoise._version import __version__
 from lapnoise.errors import InputDataError, LapnoiseWarning, OutputError
@@ -65,6 +66,9 @@ def _commands(context: click.Context) -> int:
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
     return ExitCode.DONE
+
+
+_commands.add_command(compare)
 
 
 @_commands.command()

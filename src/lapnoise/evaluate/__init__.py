@@ -1,0 +1,7 @@
+"""Looking at mechanisms from outside: what they cost, how they compare, whether they keep their word."""
+
+from __future__ import annotations
+
+from lapnoise.evaluate.comparison import Comparison, compare
+
+__all__ = ["Comparison", "compare"]

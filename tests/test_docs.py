@@ -1,0 +1,42 @@
+"""What README and the guide show runs, and the tables in them are what the commands print."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from lapnoise.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "docs/guide.md"]
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"<!-- (lapnoise [^\n]*?) -->\n(.*?)<!-- end -->", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_code_runs(page, capsys):
+    """The blocks of a page, one after the other, run without a warning, and so do the checks within."""
+    blocks = BLOCK.findall((ROOT / page).read_text())
+    assert blocks
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+    assert capsys.readouterr().out
+
+
+TABLES = [(command, table) for page in PAGES for command, table in TABLE.findall((ROOT / page).read_text())]
+
+
+def test_there_are_tables():
+    """The guide compares the mechanisms at one coordinate and at many."""
+    assert len(TABLES) == 2
+
+
+@pytest.mark.parametrize(("command", "table"), TABLES)
+def test_tables_are_what_commands_print(command, table, capsys):
+    """A table between marks that name a command is that command's output."""
+    code = main(shlex.split(command)[1:])
+    assert code == 0
+    assert capsys.readouterr().out == table
