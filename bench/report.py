@@ -24,26 +24,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer repeats and smaller arrays, to see that it runs")
     parser.add_argument("--large", action="store_true", help="also 1e9 draws, where 10 GiB of memory are free")
     parser.add_argument("--cpu", choices=("host", "avx2"), default="host", help="avx2: use nothing wider")
+    parser.add_argument("--only", metavar="PART", nargs="+", default=[], help="parts by name, such as gaussian")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write rows and machine to a file")
     options = parser.parse_args(arguments)
     if INSIDE not in os.environ:
         given = [name for name in ("quick", "large") if getattr(options, name)]
         passed = [f"--{name}" for name in given] + (["--json", str(options.json)] if options.json else [])
+        passed += ["--only", *options.only] if options.only else []
         return rerun("bench.report", passed, options.cpu)
     return _report(options, Path(os.environ[INSIDE]))
 
 
 def _report(options: argparse.Namespace, cache: Path) -> int:
-    from bench import sections, sections_lattice
+    from bench import sections, sections_lattice, sections_mechanisms
     from bench.contenders import missing
     from bench.machine import OthersLoad, describe
     from bench.rows import Row, printed
     from bench.timing import keep_freed_memory
 
     plan = sections.Plan.of(options.quick, options.large, cache)
+    every = (*sections.SECTIONS, *sections_lattice.LATTICE_SECTIONS, *sections_mechanisms.MECHANISM_SECTIONS)
+    chosen = [
+        section for section in every if not options.only or section.__name__.removeprefix("rows_") in options.only
+    ]
 
     def take() -> Iterator[Row]:
-        for section in (*sections.SECTIONS, *sections_lattice.LATTICE_SECTIONS):
+        for section in chosen:
             print(f"{section.__name__.removeprefix('rows_').replace('_', ' ')} ...", file=sys.stderr, flush=True)
             yield from section(plan)
 
@@ -56,7 +62,7 @@ def _report(options: argparse.Namespace, cache: Path) -> int:
     wrong = sections.wrong()
     for key, value in machine.items():
         print(f"{key + ':':<20}{value}")
-    for peer in (*missing(), *sections_lattice.missing_libraries()):
+    for peer in (*missing(), *sections_lattice.missing_libraries(), *sections_mechanisms.missing_peers()):
         print(f"skipped:            {peer} is not installed")
     print(f"checked:            {'draws of all contenders' if not wrong else 'WRONG DRAWS from ' + ', '.join(wrong)}")
     print(f"run:                {'quick' if options.quick else 'full'}; ns are per draw, or per element\n")

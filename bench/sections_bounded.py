@@ -48,7 +48,7 @@ def rows_bounded(plan: Plan) -> Iterator[Row]:
         publish = make()
         if publish is not None:
             library = interleave([Timed(name, publish, LIBRARY_VALUES)], min(plan.repeats, 7))[name]
-            yield speed(group, ours, measured[ours], (name, library), target="diffprivlib")
+            yield speed(group, ours, measured[ours], (name, library), target="peers")
 
 
 BOUNDED_SECTIONS = (rows_bounded,)

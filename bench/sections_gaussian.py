@@ -13,7 +13,7 @@ from bench.rows import Row, plain, speed
 from bench.sections import Plan
 from bench.timing import Timed, interleave
 
-__all__ = ["GAUSSIAN_SECTIONS", "missing_gaussian_libraries"]
+__all__ = ["GAUSSIAN_SECTIONS"]
 
 VALUES = 100_000
 LIBRARY_VALUES = 1_000
@@ -49,15 +49,10 @@ def rows_gaussian(plan: Plan) -> Iterator[Row]:
         publish = make()
         if publish is not None:
             library = interleave([Timed(name, publish, LIBRARY_VALUES)], min(plan.repeats, 7))[name]
-            yield speed(group, "GaussianMechanism", ours, (name, library))
+            yield speed(group, "GaussianMechanism", ours, (name, library), target="peers")
 
 
 GAUSSIAN_SECTIONS = (rows_gaussian,)
-
-
-def missing_gaussian_libraries() -> list[str]:
-    """Return the libraries that are compared with where they are installed, and are not."""
-    return [name for name, make in _LIBRARIES.items() if make() is None]
 
 
 def _opendp() -> Callable[[], Any] | None:

@@ -43,7 +43,8 @@ def rows_queries(plan: Plan) -> Iterator[Row]:
     measured = interleave(tasks, plan.repeats)
     yield plain(group, reference, measured[reference])
     for task in tasks[1:]:
-        yield cost(group, task.name, measured[task.name], (reference, measured[reference]), task.threads)
+        target = "query" if task.name.startswith("private") else None
+        yield cost(group, task.name, measured[task.name], (reference, measured[reference]), task.threads, target)
 
 
 def _on(threads: int | None, call: Any) -> Any:

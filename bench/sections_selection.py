@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +14,7 @@ from bench.rows import Row, plain, speed
 from bench.sections import MILLION, Plan
 from bench.timing import Timed, interleave
 
-__all__ = ["SELECTION_SECTIONS", "missing_libraries"]
+__all__ = ["SELECTION_SECTIONS"]
 
 LIBRARY_CANDIDATES = 10_000
 """Candidates a call of the libraries that take more for each."""
@@ -46,7 +47,8 @@ def rows_selection(plan: Plan) -> Iterator[Row]:
     measured = interleave(tasks, plan.repeats)
     yield plain(group, reference, measured[reference])
     for task in tasks[1:]:
-        yield speed(group, task.name, measured[task.name], (reference, measured[reference]), task.threads)
+        row = speed(group, task.name, measured[task.name], (reference, measured[reference]), task.threads, "selection")
+        yield dataclasses.replace(row, judged=row.value)
     some = scores[:LIBRARY_CANDIDATES]
     ours = "ExponentialMechanism, 10,000 candidates"
     few = Timed(ours, _selecting(exponential, range(some.size), some, one), some.size)
@@ -54,7 +56,7 @@ def rows_selection(plan: Plan) -> Iterator[Row]:
         publish = make(some)
         if publish is not None:
             pair = interleave([few, Timed(name, publish, some.size)], min(plan.repeats, 7))
-            yield speed(group, ours, pair[ours], (name, pair[name]))
+            yield speed(group, ours, pair[ours], (name, pair[name]), target="peers")
 
 
 def rows_few_candidates(plan: Plan) -> Iterator[Row]:
@@ -73,11 +75,6 @@ def rows_few_candidates(plan: Plan) -> Iterator[Row]:
 
 
 SELECTION_SECTIONS = (rows_selection, rows_few_candidates)
-
-
-def missing_libraries() -> list[str]:
-    """Return the libraries that are compared with where they are installed, and are not."""
-    return [name for name, make in _LIBRARIES.items() if make(np.zeros(2)) is None]
 
 
 def _selecting(mechanism: Any, candidates: Any, scores: Any, rng: Any) -> Callable[..., Any]:

@@ -1,0 +1,28 @@
+"""The report's parts on mechanisms beside Laplace, selections and queries, in their order."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from bench.sections_bounded import BOUNDED_SECTIONS
+from bench.sections_gaussian import GAUSSIAN_SECTIONS
+from bench.sections_planar import rows_planar
+from bench.sections_queries import rows_queries
+from bench.sections_selection import SELECTION_SECTIONS
+from bench.sections_stratified import rows_stratified
+
+__all__ = ["MECHANISM_SECTIONS", "missing_peers"]
+
+MECHANISM_SECTIONS = (
+    rows_stratified,
+    *GAUSSIAN_SECTIONS,
+    *BOUNDED_SECTIONS,
+    rows_planar,
+    *SELECTION_SECTIONS,
+    rows_queries,
+)
+
+
+def missing_peers() -> list[str]:
+    """Return the libraries that only these parts compare with, and that are not installed."""
+    return [] if find_spec("diffprivlib") else ["diffprivlib"]
