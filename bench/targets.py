@@ -73,5 +73,8 @@ TARGETS = {
     "flat in t": _within(1.3, None),
     "flat in t to 2^40": _within(2.0, None),
     "array against scalar loop": _faster(50.0, 50.0),
+    "durable spend": _within(2.0, None),
+    "memory spend": _within(20e-6, None, "s"),
+    "large ledger": _within(0.050, None, "s"),
 }
 """By the name that a row of the report gives."""

@@ -12,15 +12,21 @@ from lapnoise._version import __version__
 if TYPE_CHECKING:
     from lapnoise.bits.stream import STREAM_VERSION
     from lapnoise.errors import (
+        BudgetExhaustedError,
         InputDataError,
         LapnoiseError,
         LapnoiseWarning,
+        LedgerDamagedError,
+        LedgerError,
+        LedgerUnavailableError,
         OutputError,
+        RequestRefusedError,
         SeededNoiseWarning,
         UncachedKernelsWarning,
         UnsafeFloatNoiseWarning,
     )
     from lapnoise.generator import Generator, default_rng
+    from lapnoise.ledger import PrivacyLedger
     from lapnoise.mechanisms import (
         BoundedLaplaceMechanism,
         DiscreteLaplaceMechanism,
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "STREAM_VERSION",
     "BoundedLaplaceMechanism",
+    "BudgetExhaustedError",
     "DiscreteLaplaceMechanism",
     "ExponentialMechanism",
     "GaussianMechanism",
@@ -45,9 +52,14 @@ __all__ = [
     "LaplaceMechanism",
     "LapnoiseError",
     "LapnoiseWarning",
+    "LedgerDamagedError",
+    "LedgerError",
+    "LedgerUnavailableError",
     "OutputError",
     "PermuteAndFlipMechanism",
     "PlanarLaplaceMechanism",
+    "PrivacyLedger",
+    "RequestRefusedError",
     "SeededNoiseWarning",
     "SignedLog",
     "StratifiedLaplaceMechanism",
@@ -79,10 +91,16 @@ _HOMES = {
     "PlanarLaplaceMechanism": "lapnoise.mechanisms",
     "StratifiedLaplaceMechanism": "lapnoise.mechanisms",
     "TruncatedLaplaceMechanism": "lapnoise.mechanisms",
+    "PrivacyLedger": "lapnoise.ledger",
+    "BudgetExhaustedError": "lapnoise.errors",
     "InputDataError": "lapnoise.errors",
     "LapnoiseError": "lapnoise.errors",
     "LapnoiseWarning": "lapnoise.errors",
+    "LedgerDamagedError": "lapnoise.errors",
+    "LedgerError": "lapnoise.errors",
+    "LedgerUnavailableError": "lapnoise.errors",
     "OutputError": "lapnoise.errors",
+    "RequestRefusedError": "lapnoise.errors",
     "SeededNoiseWarning": "lapnoise.errors",
     "UncachedKernelsWarning": "lapnoise.errors",
     "UnsafeFloatNoiseWarning": "lapnoise.errors",

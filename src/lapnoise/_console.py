@@ -24,6 +24,7 @@ class ExitCode:
     USAGE = 2
     BAD_INPUT = 3
     NO_OUTPUT = 4
+    REFUSED = 5
     INTERRUPTED = 130
 
 

@@ -17,8 +17,9 @@ import click
 
 from lapnoise._compare_command import compare
 from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, printable, say, show_warning
+from lapnoise._ledger_commands import ledger_commands
 from lapnoise._version import __version__
-from lapnoise.errors import InputDataError, LapnoiseWarning, OutputError
+from lapnoise.errors import InputDataError, LapnoiseWarning, LedgerError, OutputError
 
 if TYPE_CHECKING:
     from lapnoise.files import Receipt
@@ -38,7 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 1 unexpected, 2 usage, 3 bad input data, 4 output could not be written, 130 interrupted.
+        0 done, 1 unexpected, 2 usage, 3 bad input data, 4 output could not be written, 5 budget refused,
+        130 interrupted.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", LapnoiseWarning)
@@ -61,7 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _commands(context: click.Context) -> int:
     """Laplace noise at memory speed from cryptographic randomness.
 
-    Exit codes: 0 done, 1 unexpected, 2 usage, 3 bad input data, 4 output could not be written, 130 interrupted.
+    Exit codes: 0 done, 1 unexpected, 2 usage, 3 bad input data, 4 output could not be written, 5 budget
+    refused, 130 interrupted.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -118,6 +121,12 @@ _commands.add_command(compare)
 @click.option(
     "--threads", metavar="N", type=click.IntRange(min=1), help="Threads that draw. Default: the usable cores."
 )
+@click.option(
+    "--ledger",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Charge epsilon to this ledger, made by `lapnoise ledger create`, before any value is read.",
+)
 def noise(
     source: str,
     target: str,
@@ -135,6 +144,7 @@ def noise(
     delimiter: str | None,
     missing: tuple[str, ...],
     threads: int | None,
+    ledger: str | None,
 ) -> int:
     """Add Laplace noise to numbers in SRC and write DST.
 
@@ -150,6 +160,7 @@ def noise(
 
     def run() -> int:
         from lapnoise.files import MISSING
+        from lapnoise.files._charge import Charge
         from lapnoise.files._noising import prepared
 
         bar = ProgressBar(shown=not quiet and sys.stderr.isatty())
@@ -171,6 +182,7 @@ def noise(
                     missing=missing or MISSING,
                     progress=bar.show,
                     threads=threads,
+                    charge=None if ledger is None else Charge(ledger, dry_run=dry_run),
                 ) as noising,
             ):
                 receipt = noising.plan if dry_run else _run(noising, bar)
@@ -180,6 +192,9 @@ def noise(
         except OutputError as error:
             say(str(error))
             return ExitCode.NO_OUTPUT
+        except LedgerError as error:
+            say(str(error))
+            return ExitCode.REFUSED
         except OSError as error:
             say(f"source cannot be read: {source!r}: {error.strerror or type(error).__name__}")
             return ExitCode.USAGE
@@ -211,10 +226,13 @@ def doctor(as_json: bool) -> int:
     return guarded(run)
 
 
+_commands.add_command(ledger_commands)
+
+
 def _run(noising: Noising, bar: ProgressBar) -> Receipt:
     try:
         return noising.run(bar.show)
-    except (InputDataError, OutputError):
+    except (InputDataError, OutputError, LedgerError):
         raise
     except (TypeError, ValueError, OverflowError, OSError) as error:
         # Arguments and source were found good before.
@@ -240,6 +258,8 @@ def _print_receipt(receipt: Receipt, *, as_json: bool, quiet: bool) -> None:
         f"the whole file costs epsilon {receipt.epsilon} (attained: {_rounded(receipt.epsilon_attained_float)})",
         receipt.cost,
     ]
+    if receipt.ledger is not None and receipt.ledger_entry is not None:
+        lines.append(f"charged as entry {receipt.ledger_entry} of the ledger {receipt.ledger}")
     for line in lines:
         if receipt.dry_run:
             click.echo(printable(line))

@@ -1,10 +1,17 @@
 """Warnings and errors that lapnoise raises beside Python's own."""
 
+from typing import Any
+
 __all__ = [
+    "BudgetExhaustedError",
     "InputDataError",
     "LapnoiseError",
     "LapnoiseWarning",
+    "LedgerDamagedError",
+    "LedgerError",
+    "LedgerUnavailableError",
     "OutputError",
+    "RequestRefusedError",
     "SeededNoiseWarning",
     "UncachedKernelsWarning",
     "UnsafeFloatNoiseWarning",
@@ -21,6 +28,40 @@ class InputDataError(LapnoiseError, ValueError):
 
 class OutputError(LapnoiseError, OSError):
     """A target could not be written; nothing was left behind."""
+
+
+class LedgerError(LapnoiseError):
+    """A ledger did not grant a charge, or could not answer."""
+
+
+class BudgetExhaustedError(LedgerError):
+    """A charge is larger than what is left; nothing was charged.
+
+    Attributes
+    ----------
+    asked, remaining : Amount
+        What was asked for and what is left, exactly.
+    """
+
+    def __init__(self, message: str, asked: Any, remaining: Any) -> None:
+        super().__init__(message, asked, remaining)
+        self.asked = asked
+        self.remaining = remaining
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class RequestRefusedError(LedgerError):
+    """A request id was charged before, for something else or without a result that could be returned."""
+
+
+class LedgerUnavailableError(LedgerError):
+    """The file of a ledger could not be locked, read or written: a full disk, a read-only folder, a long lock."""
+
+
+class LedgerDamagedError(LedgerError):
+    """A file is no ledger that this version can trust: not a ledger, newer, damaged, changed, or an older copy."""
 
 
 class LapnoiseWarning(UserWarning):

@@ -58,6 +58,8 @@ def test_receipt(source):
         "seeded": True,
         "hardened": True,
         "dry_run": False,
+        "ledger": None,
+        "ledger_entry": None,
         "target_sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
     }
 

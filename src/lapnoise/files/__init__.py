@@ -8,11 +8,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lapnoise.files._charge import Charge
 from lapnoise.files._noising import Progress, prepared
 from lapnoise.files._receipt import Receipt
 
 if TYPE_CHECKING:
     from numpy.random import SeedSequence
+
+    from lapnoise.ledger import PrivacyLedger
 
 __all__ = ["MISSING", "Progress", "Receipt", "add_noise"]
 
@@ -37,6 +40,7 @@ def add_noise(
     missing: Iterable[str] = MISSING,
     progress: Progress | None = None,
     threads: int | None = None,
+    ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
 ) -> Receipt:
     """Add Laplace noise, exact on a lattice, to the numbers in a CSV or NPY file and write them to another file.
 
@@ -82,6 +86,11 @@ def add_noise(
     threads
         Threads that draw; None uses the cores that the process may use.
 
+    ledger
+        A `lapnoise.PrivacyLedger`, or the path of one that exists, which is charged epsilon after parameters, header
+        and target were checked and before any value is read. The charge stands when the contents turn out bad; a dry
+        run charges nothing, and refuses what would not fit.
+
     Returns
     -------
     Receipt
@@ -99,6 +108,10 @@ def add_noise(
         noise is discrete, a truncated file, and the like.
     OutputError
         When the target exists, or cannot be written.
+    BudgetExhaustedError
+        When the ledger has less left than epsilon; nothing is written.
+    LedgerError
+        When the ledger cannot answer; nothing is written.
 
     Warns
     -----
@@ -146,5 +159,6 @@ def add_noise(
         missing=missing,
         progress=progress,
         threads=threads,
+        charge=None if ledger is None else Charge(ledger, dry_run=dry_run),
     ) as noising:
         return noising.plan if dry_run else noising.run(progress)

@@ -43,6 +43,9 @@ class Format(Protocol):
     unit: str
     """What is counted while it is read: "rows" or "values"."""
 
+    def check_header(self) -> None:
+        """Read the header alone, and refuse what it shows to be impossible."""
+
     def check(self, done: Done) -> Contents:
         """Read the whole source, refuse what cannot be noised, and say what is there."""
 

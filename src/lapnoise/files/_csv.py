@@ -58,6 +58,15 @@ class CsvFile:
         self._head = b""
         self._chosen: list[int] = []
 
+    def check_header(self) -> None:
+        """Read the header alone, and refuse names that are not in it: what is published anyway."""
+        reader = RowReader(self._source, self._delimiter)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LapnoiseWarning)  # `check` warns
+            self._names = self._names_in(reader.header)
+        if self._asked is not None:
+            self._indices_of(self._asked)
+
     def check(self, done: Done) -> Contents:
         """Read the whole file, refuse what cannot be noised, and say what is there."""
         reader = RowReader(self._source, self._delimiter)

@@ -17,6 +17,7 @@ from lapnoise._check import file_arguments
 from lapnoise._version import __version__
 from lapnoise.errors import InputDataError, SeededNoiseWarning
 from lapnoise.files._cell_noise import CellNoise
+from lapnoise.files._charge import Charge
 from lapnoise.files._contents import Contents, Format
 from lapnoise.files._csv import CsvFile
 from lapnoise.files._npy import NpyFile
@@ -49,6 +50,7 @@ class Noising:
         contents: Contents,
         plan: Receipt,
         cell_noise: CellNoise,
+        charge: Charge | None,
         *,
         force: bool,
     ) -> None:
@@ -58,6 +60,7 @@ class Noising:
         self._file = file
         self._contents = contents
         self._cell_noise = cell_noise
+        self._charge = charge
         self._force = force
 
     def run(self, progress: Progress | None = None) -> Receipt:
@@ -72,6 +75,8 @@ class Noising:
                 # The first reading found nothing wrong.
                 raise InputDataError("the source changed while it was being read; nothing was written") from None
             self._source.verify_unchanged()
+            if self._charge is not None:
+                self._charge.record()
         seconds = self.plan.elapsed_seconds + time.perf_counter() - start
         return replace(self.plan, dry_run=False, target_sha256=target.sha256, elapsed_seconds=seconds)
 
@@ -93,6 +98,7 @@ def prepared(
     missing: Any,
     progress: Progress | None,
     threads: int | None,
+    charge: Charge | None,
 ) -> Iterator[Noising]:
     """Check everything, then keep the source open for the run; arguments as in :func:`lapnoise.files.add_noise`."""
     start = time.perf_counter()
@@ -115,6 +121,11 @@ def prepared(
             if kind == "npy"
             else CsvFile(opened, columns=names, delimiter=separator, missing=absent, whole=whole)
         )
+        if charge is not None:
+            file.check_header()
+            opened.rewind()
+            # The contents are data: whether they can be noised is an answer about them, and costs what the noise does.
+            charge.reserve(asked, f"{os.fspath(source)} -> {os.fspath(target)}", seeded=seed is not None)
         contents = file.check(_counter(progress, "check", file.unit, None))
         opened.rewind()
         # All cells have one lattice, which depends on their number alone.
@@ -145,11 +156,13 @@ def prepared(
             hardened=True,
             warning=None if seed is None else SEEDED,
             dry_run=True,
+            ledger=None if charge is None else charge.name,
+            ledger_entry=None if charge is None else charge.entry,
             target_sha256=None,
             elapsed_seconds=time.perf_counter() - start,
         )
         cell_noise = CellNoise(release.lattice, rng, whole=whole)
-        yield Noising(opened, target_path, file, contents, plan, cell_noise, force=force)
+        yield Noising(opened, target_path, file, contents, plan, cell_noise, charge, force=force)
 
 
 def _mechanism(

@@ -51,6 +51,10 @@ class NpyFile:
         self._dtype: np.dtype[Any] = np.dtype(np.float64)
         self._offset = 0
 
+    def check_header(self) -> None:
+        """Read the header alone, and refuse shapes and types that cannot be noised."""
+        self._read_header()
+
     def check(self, done: Done) -> Contents:
         """Read the whole file, refuse what cannot be noised, and say what is there."""
         self._read_header()

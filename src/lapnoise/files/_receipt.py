@@ -66,6 +66,8 @@ class Receipt:
         What ``seeded`` means, in a plain sentence; None without a seed.
     dry_run
         Whether nothing was drawn or written; the counts say what would have been.
+    ledger, ledger_entry
+        The ledger that was charged, and the number of the entry there; None without one, or for a dry run.
     target_sha256
         Digest of the target in hexadecimal; None for a dry run.
     elapsed_seconds
@@ -96,6 +98,8 @@ class Receipt:
     hardened: bool
     warning: str | None
     dry_run: bool
+    ledger: str | None
+    ledger_entry: int | None
     target_sha256: str | None
     elapsed_seconds: float
 

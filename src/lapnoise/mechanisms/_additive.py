@@ -14,7 +14,7 @@ from lapnoise.errors import SeededNoiseWarning
 from lapnoise.generator import Generator, default_rng
 from lapnoise.mechanisms._mechanism import Mechanism
 
-__all__ = ["AdditiveMechanism", "as_float", "generator_for"]
+__all__ = ["AdditiveMechanism", "as_float", "generator_for", "verify_generator"]
 
 
 class AdditiveMechanism(Mechanism):
@@ -107,6 +107,14 @@ def generator_for(rng: Any, threads: Any) -> Generator:
             stacklevel=3,
         )
     return rng  # type: ignore[no-any-return]
+
+
+def verify_generator(rng: Any, threads: Any) -> None:
+    """Refuse what `generator_for` would refuse."""
+    if rng is not None:
+        _check.generator(rng, Generator)
+    elif threads is not None:
+        _check.threads(threads)
 
 
 def as_float(value: Fraction) -> float:

@@ -13,7 +13,7 @@ from lapnoise import lattice as lattices
 from lapnoise._check import FLOAT32, FLOAT64
 from lapnoise._containers import unwrap
 from lapnoise.generator import Generator
-from lapnoise.mechanisms._additive import AdditiveMechanism, generator_for
+from lapnoise.mechanisms._additive import AdditiveMechanism, generator_for, verify_generator
 
 __all__ = ["FloatMechanism"]
 
@@ -81,6 +81,13 @@ class FloatMechanism(AdditiveMechanism):
         bound._add(generator_for(rng, threads), array, target)
         return finish()
 
+    def verify_inputs(
+        self, values: Any, *, out: Any = None, rng: Any = None, clamp: Any = None, threads: Any = None
+    ) -> None:
+        """Refuse what `add_noise` would refuse, as far as that depends on dtypes, shapes and options: not on values."""
+        self._inputs(unwrap(values)[0], out, clamp)
+        verify_generator(rng, threads)
+
     def _add(self, generator: Generator, values: NDArray[Any], target: NDArray[Any]) -> None:
         """Write values with noise to the target, everything being checked."""
         raise NotImplementedError
@@ -90,11 +97,8 @@ class FloatMechanism(AdditiveMechanism):
     ) -> tuple[NDArray[Any], NDArray[Any], Self, Callable[[], Any]]:
         """Check what `add_noise` takes; return values, target, the mechanism for them, and what gives the result."""
         data, rewrap = unwrap(values)
-        array, kind = self._accepted(data)
-        target = np.empty(array.shape, kind) if out is None else _check.output(out, kind, array.shape)
-        bounds = None if clamp is None else self._limits(clamp, kind)
-        bound = self._bound(array)
-        bound.verify_floats()
+        array, given, kind, bounds, bound = self._inputs(data, out, clamp)
+        target = np.empty(array.shape, kind) if given is None else given
         _refuse_infinite(array)
 
         def finish() -> Any:
@@ -103,6 +107,17 @@ class FloatMechanism(AdditiveMechanism):
             return out if out is not None else rewrap(target)
 
         return array, target, bound, finish
+
+    def _inputs(
+        self, data: Any, out: Any, clamp: Any
+    ) -> tuple[NDArray[Any], NDArray[Any] | None, np.dtype[Any], tuple[Any, Any] | None, Self]:
+        """Return values, output, dtype of the result, bounds of clamping and the mechanism for these values."""
+        array, kind = self._accepted(data)
+        given = None if out is None else _check.output(out, kind, array.shape)
+        bounds = None if clamp is None else self._limits(clamp, kind)
+        bound = self._bound(array)
+        bound.verify_floats()
+        return array, given, kind, bounds, bound
 
     def _accepted(self, data: Any) -> tuple[NDArray[Any], np.dtype[Any]]:
         """Return the values as an array, and the dtype of what comes out."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _check, _scores
 from lapnoise.generator import Generator
-from lapnoise.mechanisms._additive import generator_for
+from lapnoise.mechanisms._additive import generator_for, verify_generator
 from lapnoise.mechanisms._mechanism import Mechanism
 
 __all__ = ["Field", "SelectingMechanism", "winner"]
@@ -138,6 +138,23 @@ class SelectingMechanism(Mechanism):
         field = self._field(scores, measure, exclude)
         chosen_from = _check.candidates(candidates, field.scores.size)
         return chosen_from[winner(self, generator_for(rng, threads), field)]
+
+    def verify_inputs(
+        self,
+        candidates: Any,
+        scores: Any,
+        *,
+        measure: Any = None,
+        exclude: Any = None,
+        rng: Any = None,
+        threads: int | None = None,
+    ) -> None:
+        """Refuse what `select` would refuse, as far as that does not depend on the scores themselves."""
+        n = _check.scores(scores).size
+        weights = None if measure is None else _check.measure(measure, n)
+        _check.eligible(weights, exclude, n)
+        _check.candidates(candidates, n)
+        verify_generator(rng, threads)
 
     def _field(self, scores: Any, measure: Any, exclude: Any) -> Field:
         return Field(scores, measure, exclude)

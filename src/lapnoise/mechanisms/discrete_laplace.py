@@ -12,7 +12,7 @@ from lapnoise import _check, _release
 from lapnoise import lattice as lattices
 from lapnoise._check import INT64
 from lapnoise._containers import unwrap
-from lapnoise.mechanisms._additive import AdditiveMechanism, generator_for
+from lapnoise.mechanisms._additive import AdditiveMechanism, generator_for, verify_generator
 from lapnoise.mechanisms._planning import least_epsilon
 
 __all__ = ["DiscreteLaplaceMechanism"]
@@ -130,3 +130,14 @@ class DiscreteLaplaceMechanism(AdditiveMechanism):
         if bounds is not None:
             np.clip(target, *bounds, out=target)
         return out if out is not None else rewrap(target)
+
+    def verify_inputs(
+        self, values: Any, *, out: Any = None, rng: Any = None, clamp: Any = None, threads: Any = None
+    ) -> None:
+        """Refuse what `add_noise` would refuse, as far as that depends on dtypes, shapes and options: not on values."""
+        array = _check.integer_values(unwrap(values)[0])
+        if out is not None:
+            _check.output(out, INT64, array.shape)
+        if clamp is not None:
+            _check.integer_clamp(clamp)
+        verify_generator(rng, threads)

@@ -13,7 +13,7 @@ from lapnoise import _check, _release
 from lapnoise import planar_lattice as lattices
 from lapnoise._check import FLOAT32, FLOAT64
 from lapnoise._containers import unwrap
-from lapnoise.mechanisms._additive import generator_for
+from lapnoise.mechanisms._additive import generator_for, verify_generator
 from lapnoise.mechanisms._mechanism import Mechanism
 from lapnoise.mechanisms._planning import least_epsilon
 from lapnoise.mechanisms._sphere import project, unproject
@@ -228,14 +228,18 @@ class PlanarLaplaceMechanism(Mechanism):
             If coordinates are not real numbers.
         """
         data, rewrap = unwrap(points)
-        array = _check.points(data)
-        kind = FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
-        target = np.empty(array.shape, kind) if out is None else _check.output(out, kind, array.shape)
+        array, kind, given = _inputs(data, out)
+        target = np.empty(array.shape, kind) if given is None else given
         where = _release.find_infinite(array)
         if where >= 0:
             _check.infinite_value(np.unravel_index(where, array.shape))
         _release.add_planar_noise(generator_for(rng, threads), array, target, self.lattice)
         return out if out is not None else rewrap(target)
+
+    def verify_inputs(self, points: Any, *, out: Any = None, rng: Any = None, threads: Any = None) -> None:
+        """Refuse what `add_noise` would refuse, as far as that depends on dtypes, shapes and options: not on values."""
+        _inputs(unwrap(points)[0], out)
+        verify_generator(rng, threads)
 
     def add_noise_degrees(
         self, latitude: Any, longitude: Any, *, rng: Any = None, threads: int | None = None
@@ -283,3 +287,10 @@ class PlanarLaplaceMechanism(Mechanism):
         noisy = [np.asarray(angle.round(_DECIMALS) + 0.0) for angle in unproject(points, self.origin)]
         noisy[1][noisy[1] == 180.0] = -180.0  # rounding may close the circle
         return rewrap_latitude(noisy[0]), rewrap_longitude(noisy[1])
+
+
+def _inputs(data: Any, out: Any) -> tuple[NDArray[Any], np.dtype[Any], NDArray[Any] | None]:
+    """Return points, dtype of the result and output."""
+    array = _check.points(data)
+    kind = FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
+    return array, kind, None if out is None else _check.output(out, kind, array.shape)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from lapnoise import _check, _release
 from lapnoise import lattice as lattices
-from lapnoise.mechanisms._additive import generator_for
+from lapnoise._containers import unwrap
+from lapnoise.mechanisms._additive import generator_for, verify_generator
 from lapnoise.mechanisms._on_floats import FloatMechanism
 from lapnoise.mechanisms.laplace import LaplaceMechanism
 
@@ -241,6 +242,14 @@ class StratifiedLaplaceMechanism(FloatMechanism):
         scales = [bound._laws[place].lattice.t for place in places]
         _release.add_stratified_noise(generator_for(rng, threads), array, target, bound.lattice.exponent, scales, codes)
         return finish()
+
+    def verify_inputs(  # type: ignore[override]
+        self, values: Any, strata: Any, *, out: Any = None, rng: Any = None, clamp: Any = None, threads: Any = None
+    ) -> None:
+        """Refuse what `add_noise` would refuse, as far as that depends on strata, dtypes and shapes: not on values."""
+        array = self._inputs(unwrap(values)[0], out, clamp)[0]
+        _check.stratum_codes(strata, self.strata, array.shape)
+        verify_generator(rng, threads)
 
     def _of_each(self, name: str) -> Mapping[Any, Any]:
         values = [getattr(law, name) for law in self._laws]

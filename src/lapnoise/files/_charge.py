@@ -1,0 +1,48 @@
+"""The charge of a run to a ledger: after everything that can be checked without the data, before the data."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from lapnoise.ledger import PrivacyLedger
+from lapnoise.ledger._release import describe
+
+__all__ = ["Charge"]
+
+
+class Charge:
+    """What one run costs, charged once.
+
+    Parameters
+    ----------
+    ledger : PrivacyLedger, str or path-like
+        The ledger, or the path of one that exists.
+    dry_run : bool
+        Whether to ask only if the cost would fit.
+    """
+
+    def __init__(self, ledger: PrivacyLedger | str | os.PathLike[str], *, dry_run: bool) -> None:
+        self._ledger = ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger.open(ledger)
+        self._dry_run = dry_run
+        self._label = ""
+        self.entry: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The path of the ledger."""
+        return "in memory" if self._ledger.path is None else str(self._ledger.path)
+
+    def reserve(self, mechanism: Any, label: str, *, seeded: bool) -> None:
+        """Charge what a mechanism was asked to cost; BudgetExhaustedError where it does not fit."""
+        self._label = label.encode("utf-8", "backslashreplace").decode()
+        request = describe(mechanism, {"inputs": ["file"]}, label=self._label, private=not seeded)
+        if self._dry_run:
+            self._ledger._account.refuse_unless_fits(request.cost)
+        else:
+            self.entry = self._ledger._account.reserve(self._label, request.cost, request.details)[1]
+
+    def record(self) -> None:
+        """Record that the noise was drawn."""
+        if self.entry is not None:
+            self._ledger._account.record(self.entry, self._label, None)
