@@ -16,6 +16,7 @@ from mpmath import mp, mpf
 from query_oracles import SEED, Ledger, is_missing, neighbours_of, noise
 
 from lapnoise import _check, default_rng
+from lapnoise.kernels.cells import ROOM, count_cells, count_even_cells
 from lapnoise.queries import _cells, private_histogram
 from lapnoise.queries._cells import Edges
 from lapnoise.queries._histogram import exact_counts, threshold
@@ -371,3 +372,47 @@ def test_charges():
     private_histogram([1.0], edges=[0, 1], epsilon=1, ledger=ledger)
     private_histogram([1.0], epsilon="0.5", delta=1e-6, ledger=ledger, label="found")
     assert ledger.charges == [(1, 0, "private_histogram"), (Fraction(1, 2), Fraction(1, 10**6), "found")]
+
+
+@pytest.mark.parametrize(
+    ("edges", "guessed"),
+    [
+        (np.linspace(-2, 2, 101).tolist(), True),
+        (np.linspace(0.1, 0.7, 8).tolist(), True),
+        ([0, 1, 2, 3], True),
+        ([1e15, 1e15 + 0.125, 1e15 + 0.25, 1e15 + 0.375], True),
+        ([-5e-324, 0, 5e-324], False),
+        ([0, 1, 2, 9], False),
+        ([-math.inf, 0, 1, 2], False),
+        ([-1.7e308, 0, 1.7e308], False),
+    ],
+)
+def test_cells_of_even_edges_are_guessed_rightly(edges, guessed):
+    """On edges, on both sides of each, and anywhere between, counts are those of comparisons with every edge."""
+    limits = _cells.Edges(_check.edges(edges))
+    thresholds, _ = limits._thresholds(np.dtype(np.float64))
+    assert (_cells._guess(thresholds) is not None) == guessed
+    ends = np.array([e for e in edges if math.isfinite(e)])
+    near = np.concatenate([ends, np.nextafter(ends, -np.inf), np.nextafter(ends, np.inf)])
+    inside = np.random.default_rng(3).uniform(max(ends[0], -1e300), min(ends[-1], 1e300), 5003)
+    values = np.concatenate([near, inside, [np.nan, np.inf, -np.inf, 0.0, -0.0]])
+    wanted = [
+        sum(1 for x in values.tolist() if a <= x and (x < b or (x == b and b == edges[-1])))
+        for a, b in itertools.pairwise(edges)
+    ]
+
+    assert exact_counts(values, limits, None, None, 1)[1].tolist() == wanted
+
+
+def test_a_wrong_guess_is_seen():
+    """The check refuses edges whose guess would be too far off, which a mutant without it counts wrongly."""
+    edges = [0.0, 1.0, 2.0, 9.0]
+    thresholds, _ = _cells.Edges(_check.edges(edges))._thresholds(np.dtype(np.float64))
+    counts = np.zeros((4, 5), np.int64)
+    values = np.array([2.5])
+    room = np.empty(ROOM, np.int64)
+    count_even_cells(counts, values, np.append(thresholds, [np.nan, np.nan]), 0.0, 3 / 9, room)
+    assert counts.sum(axis=0).tolist() != [0, 0, 0, 1, 0]
+    counts[:] = 0
+    count_cells(counts, values, thresholds, room)
+    assert counts.sum(axis=0).tolist() == [0, 0, 0, 1, 0]

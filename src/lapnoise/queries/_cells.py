@@ -43,29 +43,37 @@ class Edges:
 
         found = np.full(batch.length, -1, np.intp)
         for rows, values in batch.parts:
-            native, thresholds, always = self._thresholds(values)
+            kind = _wide(values)
+            thresholds, always = self._thresholds(kind)
             cell = np.zeros(values.size, np.int64)
             if thresholds.size:
-                fill_cells(cell, native, thresholds)
+                fill_cells(cell, _as_kind(values, kind), thresholds)
             cell += always - 1
             cell[cell >= self.cells] = -1
             found[slice(None) if rows is None else rows] = cell
         return found
 
     def _counts(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        from lapnoise.kernels.cells import ROOM, count_cells
+        from lapnoise.kernels.cells import ROOM, count_cells, count_even_cells
 
+        kind = _wide(values)
+        thresholds, always = self._thresholds(kind)
+        guess = _guess(thresholds)
         total = np.zeros(self.cells + 2, np.int64)
+        if not thresholds.size:
+            total[always] = values.size
+            return total
         found: list[NDArray[np.int64]] = []
 
         def work(block: int) -> None:
-            native, thresholds, always = self._thresholds(values[block * BLOCK : (block + 1) * BLOCK])
-            counts = np.zeros(total.size, np.int64)
-            if thresholds.size:
-                count_cells(counts[always:], native, thresholds, np.empty(ROOM, np.int64))
+            native = _as_kind(values[block * BLOCK : (block + 1) * BLOCK], kind)
+            counts = np.zeros((4, total.size), np.int64)
+            room = np.empty(ROOM, np.int64)
+            if guess is None:
+                count_cells(counts[:, always:], native, thresholds, room)
             else:
-                counts[always] = native.size
-            found.append(counts)
+                count_even_cells(counts, native, *guess, room)
+            found.append(counts.sum(axis=0))
 
         threads = 1
         if values.size >= SERIAL_BELOW:
@@ -75,25 +83,51 @@ class Edges:
         run_blocks(work, -(-values.size // BLOCK), threads)
         return sum(found, total)
 
-    def _thresholds(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
-        """Return the values as a type of 64 bits, thresholds of it, and how many thresholds every value reaches.
+    def _thresholds(self, kind: np.dtype[Any]) -> tuple[NDArray[Any], int]:
+        """Return thresholds of this type, and how many thresholds every value reaches.
 
         A value x lies in cell k where k + 1 thresholds are at most x: e_i <= x, and for the last edge e < x.
         """
-        if values.dtype.kind == "f":
-            with np.errstate(over="ignore"):  # of a long double, which becomes an infinity
-                native = np.ascontiguousarray(values, np.float64)
+        if kind.kind == "f":
             floats = [_float_up(edge) for edge in self.edges[:-1]]
             last = _float_up(self.edges[-1])
             if last < math.inf:
                 floats.append(math.nextafter(last, math.inf) if Fraction(last) == self.edges[-1] else last)
-            return native, np.array(floats), 0
-        kind = np.dtype(np.uint64 if values.dtype.kind == "u" else np.int64)
+            return np.array(floats), 0
         least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
         wanted = [_whole(edge, math.ceil) for edge in self.edges[:-1]] + [_whole(self.edges[-1], _next_whole)]
         inside = [threshold for threshold in wanted if least < threshold <= most]
-        always = sum(threshold <= least for threshold in wanted)
-        return np.ascontiguousarray(values, kind), np.array(inside, kind), always
+        return np.array(inside, kind), sum(threshold <= least for threshold in wanted)
+
+
+def _wide(values: NDArray[Any]) -> np.dtype[Any]:
+    return np.dtype(np.float64 if values.dtype.kind == "f" else np.uint64 if values.dtype.kind == "u" else np.int64)
+
+
+def _as_kind(values: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
+    with np.errstate(over="ignore"):  # of a long double, which becomes an infinity
+        return np.ascontiguousarray(values, kind)
+
+
+def _guess(thresholds: NDArray[Any]) -> tuple[NDArray[np.float64], float, float] | None:
+    """Return what `count_even_cells` takes, where its guess is right for every value, else None.
+
+    The guess rises with x, since each of its operations does. So for x from t_k on and below t_{k+1} it lies between
+    those for t_k and for the float before t_{k+1}, and it is right where these are k - 1 at least and k + 1 at most.
+    """
+    n = thresholds.size
+    if thresholds.dtype.kind != "f" or n < 3 or not np.isfinite(thresholds).all():
+        return None
+    first, last = float(thresholds[0]), float(thresholds[-1])
+    steps = (n - 1) / (last - first)  # Python's floats overflow without a warning
+    if not 0.0 < steps < math.inf:
+        return None
+    at = np.floor((thresholds - first) * steps)
+    before = np.floor((np.nextafter(thresholds[1:], -math.inf) - first) * steps)
+    k = np.arange(n)
+    if (at < k - 1).any() or (before > k[:-1] + 1).any():
+        return None
+    return np.append(thresholds, [math.nan, math.nan]), first, steps
 
 
 def _float_up(edge: Edge) -> float:
