@@ -84,7 +84,7 @@ def main() -> None:
     print(f"without privacy {AREAS[int(np.argmax(rated))] / 1000:g} km, which holds {counts[1]}")
 
     spent = hide.epsilon_asked + EPSILON_CHOICE
-    print(f"Epsilon spent by the person at {SHOWN[0]}: {float(spent):g}", end=" ")
+    print(f"Epsilon spent by each of the four who show a place: {float(spent):g}", end=" ")
     print(f"({float(hide.epsilon_asked):g} for the place, {EPSILON_CHOICE} for the area); by others {EPSILON_CHOICE}")
 
 

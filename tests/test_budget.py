@@ -91,5 +91,5 @@ def test_refusals(arguments, error, message):
 @pytest.mark.parametrize("total", [0, -1, float("nan"), float("inf")])
 def test_the_whole_is_an_epsilon(total):
     """What is split is finite and positive."""
-    with pytest.raises(ValueError, match="epsilon must be finite and > 0"):
+    with pytest.raises(ValueError, match="total must be finite and > 0"):
         split(total, parts=2)

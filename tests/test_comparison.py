@@ -4,7 +4,9 @@ import json
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from scipy import integrate
 
 from lapnoise import GaussianMechanism, LaplaceMechanism, TruncatedLaplaceMechanism, evaluate
 from lapnoise.cli import main
@@ -21,7 +23,7 @@ def test_rows_are_what_mechanisms_say():
 
     assert list(rows) == NAMES
     for name, mechanism in (("Laplace", laplace), ("Gaussian", gaussian), ("truncated Laplace", truncated)):
-        assert (rows[name].scale, rows[name].std) == (mechanism.scale, mechanism.std)
+        assert (rows[name].scale, rows[name].error) == (mechanism.scale, math.sqrt(mechanism.mse))
         assert rows[name].half_width == mechanism.interval("0.95")
     assert {row.epsilon for row in rows.values()} == {Fraction(1, 2)}
     assert [rows[name].delta for name in NAMES] == [0, 0, 0, 0, Fraction(1, 10**5), Fraction(1, 10**5)]
@@ -30,11 +32,36 @@ def test_rows_are_what_mechanisms_say():
 
 def test_what_the_guide_says_of_them():
     """For one coordinate Laplace noise is the least and bounded noise more; for 64 the Gaussian's is the least."""
-    one = {row.mechanism: row.std for row in evaluate.compare(epsilon=1)}
-    many = {row.mechanism: row.std for row in evaluate.compare(epsilon=1, coordinates=64, high=10**6)}
+    one = {row.mechanism: row.error for row in evaluate.compare(epsilon=1)}
+    many = {row.mechanism: row.error for row in evaluate.compare(epsilon=1, coordinates=64, high=10**6)}
 
     assert one["discrete Laplace"] < one["Laplace"] < one["bounded Laplace"] < one["Gaussian"]
     assert many["Gaussian"] < many["truncated Laplace"] <= many["Laplace"]
+
+
+@pytest.mark.parametrize(("coordinates", "high"), [(1, 100), (8, 100), (64, 100), (30, 100), (20, 100), (1, 1)])
+def test_clipped_noise_at_its_worst(coordinates, high):
+    """Error and half-width of clipped noise are those of the worst of 2,001 values, by integrals of the density."""
+    rows = {row.mechanism: row for row in evaluate.compare(epsilon=1, coordinates=coordinates, high=high)}
+    got, b = rows["Laplace, clipped"], float(coordinates)
+    x = np.linspace(0.0, high, 2001)
+
+    def beyond(h):
+        return 0.5 * math.exp(-h / b) * ((x > h).astype(float) + (high - x > h))
+
+    def squares(a):
+        below = integrate.quad(lambda y: y**2 * math.exp(-y / b) / (2 * b), 0, a, points=[min(a, b)], limit=200)[0]
+        return below + a**2 * math.exp(-a / b) / 2
+
+    some = x[::100]
+    worst = max(squares(a) + squares(high - a) for a in some)
+    assert got.error**2 >= worst * (1 - 1e-6)
+    assert got.error**2 <= worst * 1.02
+    h = got.half_width
+    assert (beyond(h * 1.000001) <= 0.05 + 1e-6).all()
+    assert (beyond(h * 0.999) > 0.05 - 1e-3).any()
+    assert got.error <= rows["Laplace"].error * (1 + 1e-9)
+    assert got.error < rows["bounded Laplace"].error or coordinates == 1
 
 
 def test_without_a_delta():
@@ -48,7 +75,7 @@ def test_the_command(capsys):
     rows = json.loads(capsys.readouterr().out)["comparison"]
     assert [row["mechanism"] for row in rows] == NAMES
     assert rows[0]["epsilon"] == "1/3"
-    assert rows[0]["std"] == evaluate.compare(epsilon="1/3")[0].std
+    assert rows[0]["error"] == evaluate.compare(epsilon="1/3")[0].error
     assert rows[0]["largest_error"] is None
     assert main(["compare", "--epsilon", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == ["Laplace", "1", "0", "1", "1.414", "2.996", "none"]
@@ -60,6 +87,7 @@ def test_the_command(capsys):
         (["--epsilon", "0"], "epsilon must be finite and > 0, got '0'"),
         (["--epsilon", "1", "--delta", "1"], "delta must be at least 0 and less than 1, got '1'"),
         (["--epsilon", "1", "--low", "5", "--high", "5"], "low must be less than high"),
+        (["--epsilon", "1", "--sensitivity", "101"], "sensitivity must be at most high - low"),
         (["--epsilon", "1", "--sensitivity", "nan"], "sensitivity must be finite and > 0, got 'nan'"),
     ],
 )

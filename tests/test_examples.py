@@ -21,7 +21,9 @@ def test_cloaking(capsys):
     assert all(float(line.split()[-3]) < 200 for line in printed[1:5])
     assert re.search(r"with 10 airports, at no cost: [0-9.]+ km; the true place is (inside|outside)$", printed[5])
     assert re.search(r": (10|20|40|80|160|320) km, which in truth holds \d+; without privacy", printed[6])
-    assert printed[7].startswith("Epsilon spent by the person at SFO: 3 (2 for the place, 1 for the area)")
+    assert printed[7].startswith(
+        "Epsilon spent by each of the four who show a place: 3 (2 for the place, 1 for the area)"
+    )
 
 
 def run(name, capsys):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-HEADER = ("mechanism", "epsilon", "delta", "scale", "std", "95 % within", "largest error")
+HEADER = ("mechanism", "epsilon", "delta", "scale", "error", "95 % within", "largest error")
 
 
 @click.command()
@@ -58,9 +58,8 @@ def compare(
 ) -> int:
     """Compare the mechanisms that add noise to numbers, at equal guarantees.
 
-    Scale, standard deviation and the half-width that holds 95 of 100 errors are those of one coordinate. Where they
-    depend on the value, as with bounds, they are those of the worst value. Clipping leaves errors that are at most as
-    large as without.
+    Scale, error (the root of the mean squared error) and the half-width that holds 95 of 100 errors are those of one
+    coordinate. Where they depend on the value, as with bounds, they are those of the worst value within the bounds.
     """
 
     def run() -> int:
@@ -86,7 +85,7 @@ def compare(
 
 def _cells(row: Comparison) -> tuple[str, ...]:
     largest = "none" if math.isinf(row.largest) else f"{row.largest:.4g}"
-    numbers = (f"{number:.4g}" for number in (row.scale, row.std, row.half_width))
+    numbers = (f"{number:.4g}" for number in (row.scale, row.error, row.half_width))
     return (row.mechanism, f"{float(row.epsilon):.4g}", f"{float(row.delta):.4g}", *numbers, largest)
 
 
@@ -96,7 +95,7 @@ def _as_json(row: Comparison) -> dict[str, object]:
         "epsilon": str(row.epsilon),
         "delta": str(row.delta),
         "scale": row.scale,
-        "std": row.std,
+        "error": row.error,
         "half_width_95": row.half_width,
         "largest_error": None if math.isinf(row.largest) else row.largest,
     }

@@ -43,7 +43,7 @@ def split(total: Any, *, parts: Any = None, weights: Any = None, sensitivities: 
     >>> budget.split(0.3, weights=[1, 2])
     [Fraction(1, 10), Fraction(1, 5)]
     """
-    whole = _check.epsilon(total)
+    whole = _check.epsilon(total, "total")
     rule = _check.split_rule(parts=parts, weights=weights, sensitivities=sensitivities)
     if rule == "parts":
         shares = [Fraction(1)] * _check.parts(parts)

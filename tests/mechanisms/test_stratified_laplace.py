@@ -225,6 +225,12 @@ def test_refused_parameters(changes, kind, message):
         ([[1.0], [2.0]], [["a"], ["z"]], ValueError, r"strata\[1, 0\] must be one of"),
         ([1.0, np.inf], ["a", "b"], ValueError, r"values\[1\] must be finite or NaN"),
         (["x"], ["a"], TypeError, "values must be real numbers"),
+        (
+            pd.Series([1.0, 2.0]),
+            pd.Series(["a", "b"], index=[1, 0]),
+            ValueError,
+            "strata must have the index of values",
+        ),
     ],
 )
 def test_refused_values(values, strata, kind, message):

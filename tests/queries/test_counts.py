@@ -11,7 +11,7 @@ import pytest
 from query_oracles import SEED, Ledger, neighbours_of, noise
 
 from lapnoise import default_rng
-from lapnoise.queries import private_count
+from lapnoise.queries import private_count, private_sum
 from lapnoise.queries._count import exact_count
 
 seeded = pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
@@ -74,14 +74,12 @@ ROWS = {
     "ints": (np.arange(5), 5),
     "text": (np.array(["a", "", "b"]), 3),
     "objects": (np.array([None, 1, "x"], object), 2),
-    "bool": (np.array([True, False]), 2),
     "dates": (np.array(["2020-01-01", "NaT"], "M8[D]"), 1),
     "strided": (np.array([1.0, np.nan, 3.0, 4.0])[::2], 2),
     "masked": (np.ma.MaskedArray([1.0, 2.0, np.nan], mask=[True, False, False]), 1),
     "Series": (pd.Series([1.0, None, 3.0], index=[5, 5, 5]), 2),
     "Series of text": (pd.Series(["a", None]), 1),
     "Int64": (pd.Series([1, None, 3], dtype="Int64"), 2),
-    "boolean": (pd.Series([True, None], dtype="boolean"), 1),
     "string": (pd.Series(["a", None], dtype="string"), 1),
     "category": (pd.Series(["a", None, "a"], dtype="category"), 2),
     "Float64": (pd.Series([1.5, None], dtype="Float64"), 1),
@@ -111,8 +109,8 @@ def test_rows_of_every_kind(rows, expected):
         ({"epsilon": -1}, ValueError, "epsilon must be finite and > 0, got -1"),
         ({"epsilon": True}, TypeError, "epsilon must be a number"),
         ({"neighbours": None}, ValueError, "neighbours must be 'add-remove' or 'replace', got None"),
-        ({"values": pd.DataFrame({"a": [1]})}, ValueError, "values must be one-dimensional"),
-        ({"values": {"a": 1}}, ValueError, "values must be one-dimensional"),
+        ({"values": pd.DataFrame({"a": [1]})}, TypeError, "values must be one column, got a DataFrame"),
+        ({"values": {"a": 1}}, TypeError, "values must be a column of rows .*, got dict"),
         ({"person": [1]}, ValueError, "person must have one id for each of the 2 rows, got 1"),
     ],
 )
@@ -130,3 +128,36 @@ def test_what_a_result_is():
     with pytest.raises(AttributeError):
         result.value = 0
     assert repr(result) == f"QueryResult({result.value} ± 2.799, epsilon=0.5)"
+
+
+@pytest.mark.parametrize(
+    "mask", [np.array([True, False]), pd.Series([True, None], dtype="boolean"), pa.array([True]), pd.Series([True])]
+)
+def test_a_mask_is_not_counted(mask):
+    """Booleans are no rows to count: False would count too."""
+    with pytest.raises(TypeError, match="values must be the rows to count, got dtype bool"):
+        private_count(mask, epsilon=1)
+
+
+def test_batches_are_columns():
+    """What iterates over tuples is refused: each would count as a column of as many rows as it has cells."""
+    frame = pd.DataFrame({"a": [1, 2, 2], "b": [3, 4, 5]})
+    for rows in (frame.itertuples(), frame.iterrows(), frame.groupby("a"), iter([(1, 2)]), frame["a"].items()):
+        with pytest.raises(TypeError, match=r"values must be a column, or an iterable of columns .* iterable of"):
+            private_count(rows, epsilon=1)
+    for scalars in (iter([1, 2]), {3: 4}.values(), iter(["ab"])):
+        with pytest.raises(TypeError, match="values must be a column"):
+            private_count(scalars, epsilon=1)
+
+
+def test_persons_are_paired_by_label_or_not_at_all():
+    """Ids with another index than the values are refused, since pairing them by place would bound nobody."""
+    values = pd.Series([1.0, 2.0, 3.0])
+    for query in (
+        lambda person: private_count(values, epsilon=1, person=person),
+        lambda person: private_sum(values, 0, 5, epsilon=1, person=person),
+    ):
+        with pytest.raises(ValueError, match="person must have the index of values, got another one"):
+            query(pd.Series([1, 2, 3], index=[2, 1, 0]))
+        query(pd.Series([1, 2, 3]))
+        query([1, 2, 3])

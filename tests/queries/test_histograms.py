@@ -196,7 +196,7 @@ def test_values():
     low, high = by_edges.interval(0.9)
     assert (low - high).tolist() == [low[0] - high[0]] * 3
     assert by_name.interval(0.9) == {k: (int(low[k]), int(high[k])) for k in range(3)}
-    assert repr(by_name) == "HistogramResult(3 noisy counts ± 2.799, epsilon=0.5)"
+    assert repr(by_name) == f"HistogramResult({by_name.value} ± 2.799, epsilon=0.5)"
 
 
 def test_empty_cells_are_signed():
@@ -352,8 +352,8 @@ def test_nothing_found():
         ({"edges": None, "categories": [1.0, math.nan]}, ValueError, r"categories\[1\] must be a value, got nan"),
         ({"edges": None, "categories": "abc"}, TypeError, "categories must be a sequence, got 'abc'"),
         ({"edges": None, "categories": [[1]]}, TypeError, r"categories\[0\] must be hashable, got \[1\]"),
-        ({"edges": None, "delta": 0}, ValueError, "delta must be greater than 0 here, got 0"),
-        ({"edges": None, "delta": 1}, ValueError, "delta must be at least 0 and less than 1, got 1"),
+        ({"edges": None, "delta": 0}, ValueError, "delta must be greater than 0 and less than 1, got 0; categories"),
+        ({"edges": None, "delta": 1}, ValueError, "delta must be greater than 0 and less than 1, got 1"),
         ({"values": np.array(["a"])}, TypeError, "values must be real numbers, got dtype <U1"),
         ({"neighbours": "x"}, ValueError, "neighbours must be"),
     ],
@@ -416,3 +416,26 @@ def test_a_wrong_guess_is_seen():
     counts[:] = 0
     count_cells(counts, values, thresholds, room)
     assert counts.sum(axis=0).tolist() == [0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "categories"),
+    [
+        (np.array([1, 2]), ["1", "2"]),
+        (pd.Series([1.0, 2.0]), ["1"]),
+        (np.array(["2013-01-01"], "M8[D]"), ["2013-01-01"]),
+        (pd.to_datetime(pd.Series(["2013-01-01"])), [1]),
+    ],
+)
+def test_categories_of_another_type(values, categories):
+    """Categories that no value can equal are refused, instead of counting nothing."""
+    with pytest.raises(TypeError, match="categories must be of the type of the values, dtype"):
+        private_histogram(values, categories=categories, epsilon=1)
+
+
+def test_edges_come_with_the_counts():
+    """A result over edges carries them, and one over categories none."""
+    with_edges = private_histogram([1.0], edges=[0, "0.5", 2], epsilon=1)
+    assert with_edges.edges == (0, Fraction(1, 2), 2)
+    assert private_histogram(["a"], categories=["a"], epsilon=1).edges is None
+    assert repr(with_edges).startswith(f"HistogramResult({with_edges.value.tolist()} ± 1.357")

@@ -22,14 +22,16 @@ __all__ = [
     "granularity",
     "level",
     "positive_delta",
+    "score_sensitivity",
     "sensitivity",
     "unreachable_accuracy",
+    "within_bounds",
 ]
 
 
-def epsilon(value: Any) -> Fraction:
+def epsilon(value: Any, name: str = "epsilon") -> Fraction:
     """Return epsilon as the exact number that its text shows; it must be finite and > 0."""
-    return positive_amount("epsilon", value, _numbers.as_printed)
+    return positive_amount(name, value, _numbers.as_printed)
 
 
 def delta(value: Any) -> Fraction:
@@ -37,20 +39,23 @@ def delta(value: Any) -> Fraction:
     return amount("delta", value, _numbers.as_printed, "at least 0 and less than 1", lambda amount: 0 <= amount < 1)
 
 
-def positive_delta(value: Any) -> Fraction:
-    """Return a delta that is > 0, for what needs one."""
-    read = delta(value)
+def positive_delta(value: Any, advice: str) -> Fraction:
+    """Return a delta that is > 0, for what needs one; ``advice`` says what does without."""
+    rule = "greater than 0 and less than 1"
+    read = amount("delta", value, _numbers.as_printed, rule, lambda amount: 0 <= amount < 1)
     if read == 0:
-        raise ValueError(
-            f"delta must be greater than 0 here, got {shown(value)}; LaplaceMechanism needs none, and "
-            "BoundedLaplaceMechanism keeps results in a domain without"
-        )
+        raise ValueError(f"delta must be {rule}, got {shown(value)}; {advice}")
     return read
 
 
 def sensitivity(value: Any, name: str = "sensitivity") -> Fraction:
     """Return an L1 sensitivity, a number at its exact stored value or that of a Sensitivity; it must be > 0."""
     return positive_amount(name, _bound_of(name, value, "l1"), _numbers.as_stored)
+
+
+def score_sensitivity(value: Any) -> Fraction:
+    """Return the most by which any one score can change: a number, or the L-infinity norm of a Sensitivity."""
+    return positive_amount("sensitivity", _bound_of("sensitivity", value, "linf"), _numbers.as_stored)
 
 
 def changed(value: Any, sensitivity: Any) -> int | None:
@@ -120,6 +125,14 @@ def unreachable_accuracy(goal: Accuracy) -> NoReturn:
     """Refuse an accuracy that needs an epsilon beyond 1e-300 to 1e300."""
     name = "std" if goal.confidence is None else "half_width"
     raise ValueError(f"{name} must be reachable with an epsilon between 1e-300 and 1e300, got {shown(goal.wanted)}")
+
+
+def within_bounds(sensitivity: Fraction, low: Fraction, high: Fraction) -> None:
+    """Refuse a sensitivity that values within bounds cannot have."""
+    if sensitivity > high - low:
+        raise ValueError(
+            f"sensitivity must be at most high - low, which is as far as a value can move, got {shown(sensitivity)}"
+        )
 
 
 def granularity(value: Any) -> int:

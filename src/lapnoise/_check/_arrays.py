@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -166,8 +167,10 @@ def clamp(value: Any, kind: np.dtype[Any]) -> tuple[float, float]:
 
 
 def integer_clamp(value: Any) -> tuple[int, int]:
-    """Return (low, high), ints with low <= high that fit in int64."""
-    low, high = (integer("clamp", bound) for bound in pair("clamp", value))
+    """Return (low, high), ints with low <= high that fit in int64; an infinity leaves a side open."""
+    low, high = pair("clamp", value)
+    low = -(2**63) if isinstance(low, float) and low == -math.inf else integer("clamp", low)
+    high = 2**63 - 1 if isinstance(high, float) and high == math.inf else integer("clamp", high)
     if not -(2**63) <= low <= high < 2**63:
         raise ValueError(f"clamp must be two ints (low, high) of 64 bits with low <= high, got {shown(value)}")
     return low, high

@@ -16,7 +16,7 @@ LEAST_DELTA = Fraction(1, 10**1000)
 
 def gaussian_delta(value: Any) -> Fraction:
     """Return the delta of Gaussian noise: > 0, and not so small that a calibration would take minutes."""
-    read = positive_delta(value)
+    read = positive_delta(value, "LaplaceMechanism needs none")
     if read < LEAST_DELTA:
         raise ValueError(f"delta must be at least 1e-1000, got {shown(value)}")
     return read

@@ -25,7 +25,7 @@ def radius(value: Any) -> Fraction:
 
 def origin(value: Any) -> tuple[float, float]:
     """Return (latitude, longitude) in degrees as floats."""
-    latitude, longitude = (number_or_array("origin", part) for part in pair("origin", value))
+    latitude, longitude = (number_or_array("origin", part) for part in pair("origin", value, "latitude, longitude"))
     if not (isinstance(latitude, float) and isinstance(longitude, float)):
         raise TypeError(f"origin must be two numbers (latitude, longitude), got {shown(value)}")
     if not (abs(latitude) <= 90.0 and -180.0 <= longitude <= 360.0):

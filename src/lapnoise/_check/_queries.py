@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -12,25 +14,31 @@ import numpy as np
 from lapnoise import _numbers
 from lapnoise._check._amounts import sensitivity
 from lapnoise._check._rules import amount, count, positive_amount, shown
+from lapnoise._containers import is_series
 
 __all__ = [
     "Statistic",
+    "batch",
     "categories",
     "cells",
+    "comparable_categories",
     "ddof",
     "edges",
     "label",
     "ledger",
     "mean_neighbours",
     "neighbours",
+    "no_mask_of_rows",
     "norm",
     "numeric",
+    "one_column",
     "one_dimension",
     "pairs_seen",
     "parts",
     "person_kind",
     "persons",
     "replace_only",
+    "same_index",
     "same_keys",
     "sensitivities",
     "single_batch",
@@ -186,15 +194,59 @@ def categories(value: Any) -> list[Any]:
     return found
 
 
+def comparable_categories(names: list[Any], kind: Any) -> None:
+    """Refuse categories of which none can equal a value of this dtype, so that all would count nothing."""
+    if not isinstance(kind, np.dtype) or kind.kind not in "iufM":
+        return
+    fits = np.datetime64 | datetime.date if kind.kind == "M" else Number
+    if not any(isinstance(name, fits) for name in names):
+        raise TypeError(
+            f"categories must be of the type of the values, dtype {kind}, got only {type(names[0]).__name__}"
+        )
+
+
+def one_column(name: str, value: Any, ndim: int) -> None:
+    """Refuse what is not a column of rows."""
+    if type(value).__name__ == "DataFrame":
+        raise TypeError(f"{name} must be one column, got a DataFrame: give one of its columns")
+    if ndim == 0:
+        raise TypeError(f"{name} must be a column of rows (an array, a list, a Series), got {type(value).__name__}")
+    one_dimension(name, ndim)
+
+
 def one_dimension(name: str, ndim: int) -> None:
     """Refuse an array that is not a column of rows."""
     if ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, one entry a row, got {ndim} dimensions")
 
 
-def numeric(kind: np.dtype[Any]) -> None:
-    """Refuse a dtype that holds no real numbers."""
-    if kind.kind not in "fiub":
+def batch(value: Any, fits: bool) -> None:
+    """Refuse batches that are no columns: an iterable of tuples is one of rows, whose cells would count."""
+    if not fits:
+        raise TypeError(
+            "values must be a column, or an iterable of columns (arrays, lists, Series, Arrow arrays) as batches, got "
+            f"an iterable of {type(value).__name__}"
+        )
+
+
+def same_index(name: str, value: Any, values: Any) -> None:
+    """Refuse a Series whose rows are labelled otherwise than those of the values, which are paired by place."""
+    if is_series(value) and is_series(values) and not value.index.equals(values.index):
+        raise ValueError(f"{name} must have the index of values, got another one: align the two first")
+
+
+def no_mask_of_rows(kind: Any) -> None:
+    """Refuse to count booleans, of which True and False would both count."""
+    if str(kind) in ("bool", "boolean", "bool[pyarrow]"):
+        raise TypeError(
+            f"values must be the rows to count, got dtype {kind}, of which False would count too: select rows first "
+            "(values[mask]), or sum the mask with private_sum(mask, 0, 1)"
+        )
+
+
+def numeric(kind: Any) -> None:
+    """Refuse a type that holds no real numbers."""
+    if not isinstance(kind, np.dtype) or kind.kind not in "fiub":
         raise TypeError(f"values must be real numbers, got dtype {kind}")
 
 

@@ -51,9 +51,9 @@ def positive_amount(name: str, value: Any, read: Callable[[Any], Fraction | None
     return amount(name, value, read, "finite and > 0", lambda amount: amount > 0)
 
 
-def pair(name: str, value: Any) -> tuple[Any, Any]:
+def pair(name: str, value: Any, parts: str = "low, high") -> tuple[Any, Any]:
     if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != 2:
-        raise TypeError(f"{name} must be a pair (low, high), got {shown(value)}")
+        raise TypeError(f"{name} must be a pair ({parts}), got {shown(value)}")
     return value[0], value[1]
 
 

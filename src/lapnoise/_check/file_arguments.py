@@ -19,6 +19,7 @@ __all__ = [
 
 MECHANISMS = ("laplace", "discrete-laplace")
 
+_OTHER_FORMATS = {".arrow", ".feather", ".gz", ".json", ".npz", ".orc", ".parquet", ".xls", ".xlsx", ".zip", ".zst"}
 _FORMAT_OF_SUFFIX = {".csv": "csv", ".tsv": "csv", ".npy": "npy"}
 
 
@@ -83,5 +84,5 @@ def source(path: Path) -> None:
 
 def target_format(suffix: str, expected: str) -> None:
     """Refuse a target whose suffix says another format than the one that is written."""
-    if _FORMAT_OF_SUFFIX.get(suffix.lower(), expected) != expected:
+    if _FORMAT_OF_SUFFIX.get(suffix.lower(), expected) != expected or suffix.lower() in _OTHER_FORMATS:
         raise ValueError(f"target must have the format of the source, {expected}, got suffix {suffix!r}")

@@ -31,14 +31,15 @@ class Comparison:
     Attributes
     ----------
     mechanism : str
-        Its name; "Laplace, clipped" is the Laplace mechanism whose results are clipped to the bounds.
+        Its name; "Laplace, clipped" is the Laplace mechanism whose results, of values within the bounds, are clipped
+        to them.
     epsilon, delta : Fraction
         What it spends.
     scale : float
         b of the noise, or sigma.
-    std : float
-        Standard deviation of the noise of one coordinate; where it depends on the value, the root of the mean squared
-        error at the worst value.
+    error : float
+        Root of the mean squared error of one coordinate, at the worst value: the standard deviation of the noise where
+        it does not depend on the value.
     half_width : float
         abs(noise) is at most this in 95 of 100 releases, for the worst value where it depends on the value.
     largest : float
@@ -49,7 +50,7 @@ class Comparison:
     epsilon: Fraction
     delta: Fraction
     scale: float
-    std: float
+    error: float
     half_width: float
     largest: float
 
@@ -72,7 +73,7 @@ def compare(
     delta : float, str, Decimal or Fraction
         What those spend beside it that need a delta.
     sensitivity : float, str, Decimal or Fraction
-        How much one record can change any one coordinate.
+        How much one record can change any one coordinate; at most high - low.
     coordinates : int
         How many coordinates one record can change at once: the L1 sensitivity is that many times the sensitivity, the
         L2 sensitivity its square root times.
@@ -86,13 +87,14 @@ def compare(
     Examples
     --------
     >>> from lapnoise import evaluate
-    >>> [round(row.std, 2) for row in evaluate.compare(epsilon=1)[:2]]
+    >>> [round(row.error, 2) for row in evaluate.compare(epsilon=1)[:2]]
     [1.41, 1.36]
     """
     spent, small = _check.epsilon(epsilon), _check.delta(delta)
     each = _check.sensitivity(sensitivity)
     changed = _check.count("coordinates", coordinates, least=1)
     least, most = _check.bounds(low, high)
+    _check.within_bounds(each, least, most)
     return list(_rows(spent, small, each, changed, least, most))
 
 
@@ -105,12 +107,13 @@ def _rows(
 
     def row(name: str, mechanism: Any, delta: Fraction, largest: float) -> Comparison:
         half_width = mechanism.interval(CONFIDENCE)
-        return Comparison(name, epsilon, delta, mechanism.scale, mechanism.std, half_width, largest)
+        return Comparison(name, epsilon, delta, mechanism.scale, math.sqrt(mechanism.mse), half_width, largest)
 
     laplace = LaplaceMechanism(epsilon=epsilon, sensitivity=l1, changed=changed)
     yield row("Laplace", laplace, none, math.inf)
     yield row("discrete Laplace", DiscreteLaplaceMechanism(epsilon=epsilon, sensitivity=l1), none, math.inf)
-    yield row("Laplace, clipped", laplace, none, width)
+    error, half_width = _clipped(laplace, width)
+    yield Comparison("Laplace, clipped", epsilon, none, laplace.scale, error, half_width, width)
     bounded = BoundedLaplaceMechanism(epsilon=epsilon, sensitivity=l1, low=low, high=high, changed=changed)
     yield row("bounded Laplace", bounded, none, width)
     if delta:
@@ -119,3 +122,28 @@ def _rows(
         moved = Sensitivity._exact(l1, each**2 * changed, each, changed)
         gaussian = GaussianMechanism(epsilon=epsilon, delta=delta, sensitivity=moved)
         yield row("Gaussian", gaussian, delta, math.inf)
+
+
+def _clipped(laplace: LaplaceMechanism, width: float) -> tuple[float, float]:
+    """Return error and half-width of clipped Laplace noise at the worst of the values, an interval of this width.
+
+    An exponential Y of scale b cut at a has E min(Y, a)^2 = 2 b^2 (1 - exp(-a / b) (1 + a / b)), and at a from the one
+    end and width - a from the other half of each goes to either side. An error is beyond h with probability exp(-h / b)
+    where both ends are farther than h, half of that where one is, and 0 where none is.
+    """
+    from scipy.optimize import minimize_scalar
+
+    b = laplace.scale
+    steps = width / b
+
+    def cut(a: float) -> float:
+        return 1.0 - math.exp(-a) * (1.0 + a)
+
+    def square(a: float) -> float:
+        return cut(a) + cut(steps - a)
+
+    # Symmetric about the middle, with one extremum at most between it and an end.
+    between = minimize_scalar(lambda a: -square(a), bounds=(0.0, steps / 2), method="bounded")
+    worst = max(square(0.0), square(steps / 2), -float(between.fun))
+    both, one = laplace.interval(CONFIDENCE), laplace.interval(2 * CONFIDENCE - 1)
+    return b * math.sqrt(worst), max(min(width / 2, both), min(width, one))

@@ -26,6 +26,11 @@ class Mechanism:
     def _parameters(self) -> dict[str, Any]:
         raise TypeError(f"{type(self).__name__} has no parameters")
 
+    @property
+    def delta(self) -> Fraction:
+        """Delta that a ledger charges beside epsilon: 0 for pure differential privacy."""
+        return Fraction(0)
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented

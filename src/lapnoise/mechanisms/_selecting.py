@@ -66,7 +66,7 @@ class SelectingMechanism(Mechanism):
 
     def __init__(self, *, epsilon: Any, sensitivity: Any, monotonic: bool = False) -> None:
         asked = _check.epsilon(epsilon)
-        most = _check.sensitivity(sensitivity)
+        most = _check.score_sensitivity(sensitivity)
         together = _check.monotonic(monotonic)
         chosen = _scores.choose(asked, most, together)
         self._set(epsilon_asked=asked, sensitivity=most, monotonic=together, _lattice=chosen)

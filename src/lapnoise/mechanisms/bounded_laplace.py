@@ -35,7 +35,7 @@ class BoundedLaplaceMechanism(FloatMechanism):
     ----------
     epsilon : float, str, Decimal or Fraction
         Privacy budget, finite and > 0. A float counts as it prints: 0.1 is one tenth.
-    sensitivity : float, str, Decimal or Fraction
+    sensitivity : float, str, Decimal, Fraction or Sensitivity
         L1 sensitivity of the whole released vector, finite and > 0; a float counts at its exact value.
     low, high : float, str, Decimal or Fraction
         Ends of the domain, public, at their exact values; low < high.

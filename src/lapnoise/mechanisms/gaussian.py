@@ -153,6 +153,16 @@ class GaussianMechanism(FloatMechanism):
         return self._reach.square / (2 * Fraction(self.lattice.t) ** 2)
 
     @property
+    def scale(self) -> float:
+        """Sigma of the noise, in the units of the values."""
+        return super().scale
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise on its lattice: sigma, and less where that is below two steps."""
+        return super().std
+
+    @property
     def variance(self) -> float:
         """Variance of the noise on its lattice; sigma^2 from two steps on."""
         return self.std * self.std

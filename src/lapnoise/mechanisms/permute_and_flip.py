@@ -27,7 +27,7 @@ class PermuteAndFlipMechanism(SelectingMechanism):
     ----------
     epsilon : float, str, Decimal or Fraction
         Privacy budget, finite and > 0. A float counts as it prints.
-    sensitivity : float, str, Decimal or Fraction
+    sensitivity : float, str, Decimal, Fraction or Sensitivity
         The most by which any one score can change between neighbouring data sets, finite and > 0.
     monotonic : bool, optional
         Whether a change of one record moves all scores in one direction; the factor 2 is then not needed.

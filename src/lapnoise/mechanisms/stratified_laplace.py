@@ -26,7 +26,7 @@ class StratifiedLaplaceMechanism(FloatMechanism):
     ----------
     epsilon : mapping of str or int to float, str, Decimal or Fraction
         Strata, and the epsilon of each; none more than 2^30 times another.
-    sensitivity : float, str, Decimal or Fraction
+    sensitivity : float, str, Decimal, Fraction or Sensitivity
         How much one record can change the values of any one stratum, in L1 norm.
     changed : int, optional
         How many values of one stratum one record can change at most, as in `LaplaceMechanism`.
@@ -237,6 +237,7 @@ class StratifiedLaplaceMechanism(FloatMechanism):
         ValueError
             If a stratum is unknown or missing, or as in `LaplaceMechanism.add_noise`; nothing is drawn then.
         """
+        _check.same_index("strata", strata, values)
         array, target, bound, finish = self._prepare(values, out, clamp)
         codes, places = _check.stratum_codes(strata, self.strata, array.shape)
         scales = [bound._laws[place].lattice.t for place in places]
@@ -247,6 +248,7 @@ class StratifiedLaplaceMechanism(FloatMechanism):
         self, values: Any, strata: Any, *, out: Any = None, rng: Any = None, clamp: Any = None, threads: Any = None
     ) -> None:
         """Refuse what `add_noise` would refuse, as far as that depends on strata, dtypes and shapes: not on values."""
+        _check.same_index("strata", strata, values)
         array = self._inputs(unwrap(values)[0], out, clamp)[0]
         _check.stratum_codes(strata, self.strata, array.shape)
         verify_generator(rng, threads)

@@ -32,7 +32,7 @@ class TruncatedLaplaceMechanism(FloatMechanism):
         Privacy budget, finite and > 0. A float counts as it prints: 0.1 is one tenth.
     delta : float, str, Decimal or Fraction
         Between 0 and 1, neither included; read as it prints. Bounded noise has no guarantee without one.
-    sensitivity : float, str, Decimal or Fraction
+    sensitivity : float, str, Decimal, Fraction or Sensitivity
         L1 sensitivity of the whole released vector, finite and > 0; a float counts at its exact value.
     changed : int, optional
         How many coordinates one record can change at most. None means 1 for a single value and the length for an array.
@@ -84,7 +84,9 @@ class TruncatedLaplaceMechanism(FloatMechanism):
         self, *, epsilon: Any, delta: Any, sensitivity: Any, changed: int | None = None, granularity: Any = None
     ) -> None:
         asked = _check.epsilon(epsilon)
-        mass = _check.positive_delta(delta)
+        mass = _check.positive_delta(
+            delta, "LaplaceMechanism needs none, and BoundedLaplaceMechanism keeps results in a domain without"
+        )
         delta1 = _check.sensitivity(sensitivity)
         bound = _check.changed(changed, sensitivity)
         exponent = None if granularity is None else _check.granularity(granularity)

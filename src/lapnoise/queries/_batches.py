@@ -57,9 +57,9 @@ def verify(values: Any, numbers: bool) -> None:
     """Refuse one batch of the wrong shape or type, without looking at a value; batches are verified as they come."""
     if is_batched(values):
         return
-    _check.one_dimension("values", dimensions(values))
+    _check.one_column("values", values, dimensions(values))
     if numbers and not _may_be_numbers(values):
-        _check.numeric(np.dtype(object))
+        _check.numeric(getattr(values, "dtype", getattr(values, "type", None)))
     kind = getattr(values, "dtype", None)
     if numbers and isinstance(kind, np.dtype) and kind.kind != "O":
         _check.numeric(kind)
@@ -71,6 +71,7 @@ def batches(values: Any, numbers: bool) -> Iterator[Batch]:
         yield read(values, numbers)
         return
     for batch in values:
+        _check.batch(batch, isinstance(batch, list | range | np.ndarray) or is_series(batch) or _is_column(batch))
         verify(batch, numbers)
         yield read(batch, numbers)
 
@@ -130,6 +131,11 @@ def _subset(length: int, rows: NDArray[np.intp], values: Any, numbers: bool) -> 
     """Return the batch of which these are the rows that are there."""
     inner = read(values, numbers)
     return Batch(length, [(rows if where is None else rows[where], part) for where, part in inner.parts])
+
+
+def _is_column(values: Any) -> bool:
+    """Return whether this is a column of another library, Arrow's among them."""
+    return _is_arrow(values) or (hasattr(values, "__array__") and not isinstance(values, np.generic))
 
 
 def _is_arrow(values: Any) -> bool:

@@ -70,6 +70,7 @@ def private_count(
     asked = _check.epsilon(epsilon)
     bound = sensitivities.count(neighbours=neighbours, max_contributions=max_contributions)
     _batches.verify(values, numbers=False)
+    _check.no_mask_of_rows(getattr(values, "dtype", getattr(values, "type", None)))
     _persons.verify(person, values)
     _check.ledger(ledger)
     named = _check.label(label, "private_count")

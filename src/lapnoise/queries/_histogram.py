@@ -27,9 +27,12 @@ class HistogramResult(QueryResult):
     ----------
     threshold : int or None
         The least noisy count that was released, where categories were not known in advance.
+    edges : tuple of Fraction or float, or None
+        The edges of the cells, where these were given.
     """
 
     threshold: int | None
+    edges: tuple[Fraction | float, ...] | None
 
 
 def private_histogram(
@@ -98,11 +101,15 @@ def private_histogram(
     _check.cells(edges, categories, delta)
     limits = None if edges is None else _cells.Edges(_check.edges(edges))
     names = None if categories is None else _check.categories(categories)
-    spare = Fraction(0) if delta is None else _check.positive_delta(delta)
+    advice = "categories that are known in advance need none"
+    spare = Fraction(0) if delta is None else _check.positive_delta(delta, advice)
     _batches.verify(values, numbers=limits is not None)
+    if names is not None:
+        _check.comparable_categories(names, getattr(values, "dtype", None))
     _persons.verify(person, values)
     _check.ledger(ledger)
     named = _check.label(label, "private_histogram")
+    around = None if limits is None else tuple(limits.edges)
     mechanism = DiscreteLaplaceMechanism(epsilon=asked, sensitivity=bound)
     t = mechanism.lattice.t
     least = threshold(Fraction(t), spare, max_contributions) if spare else None
@@ -116,7 +123,7 @@ def private_histogram(
         value = {name: k for name, k in zip(found, noisy.tolist(), strict=True) if k >= least}
     elif names is not None:
         value = dict(zip(names, noisy.tolist(), strict=True))
-    return HistogramResult(value, asked, spare, mechanism.scale, mechanism.std, mechanism, least)
+    return HistogramResult(value, asked, spare, mechanism.scale, mechanism.std, mechanism, least, around)
 
 
 def threshold(t: Fraction, delta: Fraction, m: int) -> int:

@@ -45,6 +45,7 @@ def verify(person: Any, values: Any) -> None:
     _check.single_batch(is_batched(values) or is_batched(person))
     _check.one_dimension("person", dimensions(person))
     _check.persons(len(person), len(values))
+    _check.same_index("person", person, values)
 
 
 def identify(person: Any) -> Persons:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -26,8 +27,12 @@ _LARGEST_DENOMINATOR = 1 << 30
 """Ranks are counted in this part of a row at the finest, so that 2^33 rows fit in 64 bits."""
 
 
-class QuantileResult(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class QuantileResult:
     """A private quantile and what it cost.
+
+    How far it is from the exact one depends on the data, so there is neither a standard error nor an interval: what is
+    known is how far its *rank* may be off, ``rank_error``.
 
     Attributes
     ----------
@@ -35,11 +40,38 @@ class QuantileResult(NamedTuple):
         Between the bounds.
     epsilon, delta : Fraction
         What was spent; delta is 0.
+    points : int
+        How many points the value was selected from.
+    rows_at_epsilon : float
+        sensitivity / epsilon in rows: what is a scale for noise.
     """
 
     value: float
     epsilon: Fraction
     delta: Fraction
+    points: int
+    rows_at_epsilon: float
+
+    def rank_error(self, level: Any) -> float:
+        """Return how many rows the rank of the value is from the wanted one at most, with at least this probability.
+
+        Parameters
+        ----------
+        level : float, str, Decimal or Fraction
+            Between 0 and 1, read as it prints.
+
+        Notes
+        -----
+        A score of at least 2 (sensitivity / epsilon) (ln(points) + ln(1 / (1 - level))) below the best is selected
+        with a probability of 1 - level at most (McSherry and Talwar, FOCS 2007, theorem 6). The best score is that of
+        the exact quantile, 0, if values are there.
+        """
+        missed = float(1 - _check.level(level))
+        return 2.0 * self.rows_at_epsilon * (math.log(self.points) - math.log(missed))
+
+    def __repr__(self) -> str:
+        off = self.rank_error("0.95")
+        return f"QuantileResult({self.value!r}, rank ± {off:.4g}, epsilon={float(self.epsilon):.4g})"
 
 
 def private_quantile(
@@ -132,7 +164,8 @@ def private_quantile(
     i = winner(mechanism, generator, Field(scores, lengths.astype(np.float64), None))
     place = int(starts[i]) + _uniform_below(generator, int(lengths[i]))
     value = math.ldexp(points.first + place, points.exponent)
-    return QuantileResult(value, *mechanism.privacy_loss(most))
+    rows = float(Fraction(most, b) / mechanism.epsilon)
+    return QuantileResult(value, mechanism.epsilon, Fraction(0), points.number, rows)
 
 
 def intervals(

@@ -70,9 +70,16 @@ class QueryResult:
 
     def __repr__(self) -> str:
         cells = isinstance(self.value, np.ndarray | dict)
-        value = f"{len(self.value)} noisy counts" if cells else repr(self.value)
+        value = repr(self.value)
+        if cells and len(self.value) > _FEW:
+            value = f"{len(self.value)} noisy counts"
+        elif isinstance(self.value, np.ndarray):
+            value = repr(self.value.tolist())
         delta = f", delta={_short(self.delta)}" if self.delta else ""
         return f"{type(self).__name__}({value} ± {self.standard_error:.4g}, epsilon={_short(self.epsilon)}{delta})"
+
+
+_FEW = 20
 
 
 def _short(amount: Fraction) -> str:
