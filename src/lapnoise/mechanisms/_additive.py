@@ -41,7 +41,7 @@ class AdditiveMechanism(Mechanism):
 
     @property
     def scale(self) -> float:
-        """B of the noise, t r; inf beyond the floats, where ``log_scale`` still tells it."""
+        """Scale b of the noise, t r; inf beyond the floats, where ``log_scale`` still tells it."""
         return as_float(Fraction(self.lattice.t) * self.lattice.granularity)
 
     @property

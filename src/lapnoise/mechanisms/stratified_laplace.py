@@ -127,7 +127,7 @@ class StratifiedLaplaceMechanism(FloatMechanism):
 
     @property
     def scale(self) -> Mapping[Any, float]:  # type: ignore[override]
-        """B of the noise in each stratum."""
+        """Scale b of the noise in each stratum."""
         return self._of_each("scale")
 
     @property
