@@ -31,9 +31,18 @@ from lapnoise._numbers import fraction_up
 from lapnoise.exact import Enclosure
 from lapnoise.lattice import LARGEST_T
 
-__all__ = ["Calibrated", "bounded_loss", "bounded_scale", "log_slack", "tail_mass", "truncation"]
+__all__ = [
+    "Calibrated",
+    "bounded_loss",
+    "bounded_scale",
+    "log_slack",
+    "tail_bound",
+    "tail_mass",
+    "truncation",
+]
 
 FAR = Fraction(10) ** 290
+FAR_TAIL = 2_000  # nats
 """Numbers up to here and down to their reciprocals are floats with room for another factor."""
 
 _PRECISION = 96
@@ -122,6 +131,17 @@ def tail_mass(t: float, most: int, shift: int) -> Fraction:
         return 1 - Fraction(low, 1 << p)
     _, high, p = _tail(scale, most, shift)
     return min(Fraction(high, 1 << p), Fraction(1))
+
+
+def tail_bound(t: float, most: int, shift: int) -> Fraction:
+    """Return `tail_mass`, or far out in the tail, where that takes seconds, a power of two above it.
+
+    1 + q - 2 q^(A + 1) is at least 1 - q^d for 1 <= d <= A, so the mass is at most q^(A - d + 1) <= 2^(-1.44 nats).
+    """
+    nats = Fraction(most + 1 - shift) / Fraction(t)
+    if 1 <= shift <= most and nats > FAR_TAIL:
+        return Fraction(1, 1 << min(math.floor(nats * Fraction(36, 25)), 1 << 20))
+    return tail_mass(t, most, shift)
 
 
 def _tail(scale: Fraction, most: int, shift: int) -> tuple[int, int, int]:

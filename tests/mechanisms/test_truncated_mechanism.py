@@ -341,3 +341,17 @@ def test_objects():
     assert repr(truncated(delta="0.25")) == "TruncatedLaplaceMechanism(epsilon=1.0, delta=0.25, sensitivity=1.0)"
     with pytest.raises(AttributeError, match="immutable"):
         m.delta = 0
+
+
+@pytest.mark.parametrize("epsilon", ["1e5", "1e8"])
+def test_losses_far_out_in_the_tail(epsilon):
+    """A delta below 2^-2800 is told as a power of two that is no less, at once, and never above what is kept."""
+    m = TruncatedLaplaceMechanism(epsilon=epsilon, delta="1e-9", sensitivity=1)
+    loss, mass = m.privacy_loss("0.5")
+    assert 0 < mass < Fraction(1, 2**2800)
+    assert loss <= Fraction(epsilon)
+    assert m.privacy_loss(1)[1] <= m.delta_attained
+    near = TruncatedLaplaceMechanism(epsilon=4100, delta="1e-9", sensitivity=1)
+    steps = math.ceil(Fraction(1, 2) / near.lattice.granularity)
+    exact = tail_mass(near.lattice.t, near._most, steps)
+    assert exact <= near.privacy_loss("0.5")[1] <= exact * 2**20

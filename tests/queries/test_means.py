@@ -228,3 +228,15 @@ def test_bounds_closer_than_their_size_can_tell():
     low = 1e15
     result = private_mean([low, math.inf], low, math.nextafter(low, math.inf), epsilon=1)
     assert low <= result.value <= math.nextafter(low, math.inf)
+
+
+@pytest.mark.parametrize("rows", [None, 1000])
+def test_intervals_allow_for_the_rounding_of_rows(rows):
+    """Where bounds are huge beside their distance the lattice is coarse, and intervals still hold the exact mean."""
+    exact = Fraction(10**15) + Fraction(1, 4)
+    values = np.full(1000, float(exact))
+    results = [private_mean(values, 10**15, 10**15 + 1, epsilon=1, n=rows) for _ in range(50)]
+
+    assert all(low <= exact <= high for low, high in (result.interval("0.95") for result in results))
+    narrow = private_mean(np.full(1000, 0.25), 0, 1, epsilon=1, n=rows).interval("0.95")
+    assert narrow[1] - narrow[0] < 0.02

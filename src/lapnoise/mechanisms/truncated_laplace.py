@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lapnoise import _check, _release, conditional_law
 from lapnoise import lattice as lattices
 from lapnoise._numbers import fraction_up
-from lapnoise.exact_conditional import tail_mass, truncation
+from lapnoise.exact_conditional import tail_bound, truncation
 from lapnoise.generator import Generator
 from lapnoise.mechanisms._additive import as_float
 from lapnoise.mechanisms._on_floats import FloatMechanism
@@ -23,8 +23,9 @@ __all__ = ["TruncatedLaplaceMechanism"]
 class TruncatedLaplaceMechanism(FloatMechanism):
     """Add Laplace noise conditioned on abs(noise) <= bound, exactly, on a lattice that depends on parameters alone.
 
-    The *noise* is bounded: results may lie anywhere within ``bound`` of their value. `BoundedLaplaceMechanism` bounds
-    the results instead, and ``clamp`` of `LaplaceMechanism.add_noise` cuts them off afterwards.
+    The *noise* is bounded: results lie within ``bound`` of their value as it is rounded to the lattice.
+    `BoundedLaplaceMechanism` bounds the results instead, and ``clamp`` of `LaplaceMechanism.add_noise` cuts them off
+    afterwards.
 
     Parameters
     ----------
@@ -156,7 +157,10 @@ class TruncatedLaplaceMechanism(FloatMechanism):
         if exact == 0:
             return Fraction(0), Fraction(0)
         steps = math.ceil(exact / self.lattice.granularity) + (self.changed or 1) - 1
-        return steps / Fraction(self.lattice.t), tail_mass(self.lattice.t, self._most, steps)
+        mass = tail_bound(self.lattice.t, self._most, steps)
+        if steps <= self.lattice.sensitivity:
+            mass = min(mass, self.delta_attained)
+        return steps / Fraction(self.lattice.t), mass
 
     def _add(self, generator: Generator, values: NDArray[Any], target: NDArray[Any]) -> None:
         from lapnoise import _conditional_noise as noise

@@ -58,6 +58,7 @@ class MeanResult(QueryResult):
         least = _position(max(below - steps, 0), max(above + steps, 0), Fraction(0))
         most = _position(max(below + steps, 0), max(above - steps, 0), Fraction(1))
         low, high = (self.bounds.least + (self.bounds.most - self.bounds.least) * at for at in (least, most))
+        low, high = low - Fraction(1, 2), high + Fraction(1, 2)  # rounding moves a mean of rows by half a step at most
         return _clamped(low, self.bounds, self.limits), _clamped(high, self.bounds, self.limits)
 
 
@@ -145,7 +146,8 @@ def private_mean(
         middle = (on.least + on.most) // 2  # a whole step, so that a row adds up to half the width on either side
         value = _as_float((middle + Fraction(exact - counted * middle + noise[0], rows)) * r)
         scale, error = mechanism.scale / rows, mechanism.std / rows
-        return QueryResult(value, asked, Fraction(0), scale, error, mechanism, rows=rows)
+        rounding = float(r / 2)
+        return QueryResult(value, asked, Fraction(0), scale, error, mechanism, rows=rows, rounding=rounding)
     below, above = (a + x for a, x in zip(exact_distances(exact, counted, on), noise, strict=True))
     width = on.most - on.least
     count = max(Fraction(below + above, width), Fraction(1))

@@ -200,7 +200,7 @@ class _Points(NamedTuple):
         """Return the place of each value that is there, 0 to number - 1, rounded half up."""
         found = [np.empty(0, np.int64)]
         for batch in _batches.batches(values, numbers=True):
-            found += [self.of(part.astype(np.float64, copy=False))[1] for _, part in batch.parts]
+            found += [self.of(_as_float64(part))[1] for _, part in batch.parts]
         return np.concatenate(found)
 
     def of(self, values: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
@@ -218,12 +218,17 @@ class _Points(NamedTuple):
         return there, (floor + (steps - floor >= 0.5)).astype(np.int64) - self.first
 
 
+def _as_float64(values: NDArray[Any]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # of a long double, which becomes an infinity
+        return values.astype(np.float64, copy=False)
+
+
 def bounded_places(values: Any, points: _Points, person: Any, m: int) -> NDArray[np.int64]:
     """Return the places of at most m rows of each person, evenly spaced in the order of that person's places."""
     codes = _persons.identify(person).codes
     whose, where = [np.empty(0, np.intp)], [np.empty(0, np.int64)]
     for rows, part in _batches.read(values, numbers=True).parts:
-        there, places = points.of(part.astype(np.float64, copy=False))
+        there, places = points.of(_as_float64(part))
         of_part = codes[rows if rows is not None else slice(None)][there]
         whose.append(of_part[of_part >= 0])
         where.append(places[of_part >= 0])

@@ -35,6 +35,8 @@ class QueryResult:
         The law of the noise, on the value times ``rows``.
     rows : int
         The public number of rows that a mean is divided by, else 1.
+    rounding : float
+        How far rounding of the rows to the lattice moves a mean at most; 0 for what is not a mean.
     """
 
     value: Any
@@ -44,9 +46,13 @@ class QueryResult:
     standard_error: float
     mechanism: LaplaceMechanism | DiscreteLaplaceMechanism
     rows: int = field(default=1, kw_only=True)
+    rounding: float = field(default=0.0, kw_only=True)
 
     def interval(self, level: Any) -> Any:
         """Return (low, high) that holds the exact result of the bounded rows with at least this probability.
+
+        For a sum that of the rows as they are rounded to the lattice, each by half its granularity at most: some
+        2^-41 of the scale, or 2^-50 of the larger bound where that is more.
 
         Parameters
         ----------
@@ -66,7 +72,7 @@ class QueryResult:
     def _half_width(self, level: Any) -> float:
         if isinstance(self.mechanism, DiscreteLaplaceMechanism):
             return exact.quantile_magnitude(Fraction(self.mechanism.lattice.t), 1 - _check.level(level))
-        return self.mechanism.interval(level) / self.rows
+        return self.mechanism.interval(level) / self.rows + self.rounding
 
     def __repr__(self) -> str:
         cells = isinstance(self.value, np.ndarray | dict)
