@@ -15,10 +15,17 @@ from numba import types
 import lapnoise
 from lapnoise.bits.chacha_lanes import copy_words
 from lapnoise.kernels.bounded_laplace import fill_bounded_laplace
+from lapnoise.kernels.bounded_sums import sum_steps
+from lapnoise.kernels.cells import count_even_cells
+from lapnoise.kernels.conditional_laplace import fill_conditional_laplace, fill_uniform_conditioned
+from lapnoise.kernels.discrete_gaussian import fill_discrete_gaussian
 from lapnoise.kernels.laplace import fill_difference, fill_exponential, fill_laplace
 from lapnoise.kernels.laplace_float32 import fill_difference32, fill_exponential32, fill_laplace32
+from lapnoise.kernels.lattice_sum import add_steps, add_steps32
 from lapnoise.kernels.log_laplace import fill_log_laplace
 from lapnoise.kernels.planar_laplace import fill_planar_laplace
+from lapnoise.kernels.selection import fill_exponential_bounds, fill_flip_bounds
+from lapnoise.kernels.strata import fill_discrete_laplace_strata
 
 PACKAGE = Path(lapnoise.__file__).parent
 
@@ -27,6 +34,8 @@ F64, F32 = types.float64, types.float32
 A64, A32, A8 = (types.Array(kind, 1, "C") for kind in (F64, F32, types.int8))
 C128, I64 = (types.Array(kind, 1, "C") for kind in (types.complex128, types.int64))
 STREAM = (WORDS, types.int64, WORDS)
+INT, U64 = types.int64, types.uint64
+CODES, TABLE = types.Array(types.int8, 1, "C"), types.Array(types.float64, 2, "C")
 
 # Kernel, signature, and the least number of packed fma and division instructions that its arithmetic needs: a logarithm
 # of a uniform takes 8 fma and one division (float32: 4), one of a ratio 12 (float32: 8).
@@ -43,10 +52,20 @@ VECTORISED = {
     "laplace, float32, in place": (fill_laplace32, (A32, types.none, F32, *STREAM), 4),
     "exponential, float32": (fill_exponential32, (A32, F32, *STREAM), 4),
     "difference, float32": (fill_difference32, (A32, F32, F32, *STREAM), 8),
+    "gaussian": (fill_discrete_gaussian, (I64, A64, *STREAM, I64), 8),
+    "strata": (fill_discrete_laplace_strata, (I64, CODES, TABLE, *STREAM, I64), 8),
+    "exponential selection": (fill_exponential_bounds, (A64, A64, A64, *STREAM), 16),
+    "permute and flip": (fill_flip_bounds, (A64, A64, A64, *STREAM), 8),
 }
 OTHERS = {
     "words": (copy_words, (WORDS, *STREAM)),
     "bounded_laplace": (fill_bounded_laplace, (A64, F64, F64, F64, F64, *STREAM)),
+    "conditional": (fill_conditional_laplace, (I64, I64, INT, INT, A64, *STREAM, I64)),
+    "uniform, conditioned": (fill_uniform_conditioned, (I64, I64, INT, U64, U64, F64, *STREAM, I64)),
+    "sums of steps": (sum_steps, (A64, F64, F64, F64, F64)),
+    "drawn steps": (add_steps, (A64, A64, I64, A64)),
+    "drawn steps, float32": (add_steps32, (A32, A32, I64, A64)),
+    "cells": (count_even_cells, (types.Array(types.int64, 2, "C"), A64, A64, F64, F64, I64)),
     "planar_laplace": (fill_planar_laplace, (C128, A64, F64, *STREAM, I64)),
 }
 
