@@ -3,8 +3,8 @@
 What is private here, and what is not:
 
 1. A person's place is private. `PlanarLaplaceMechanism` publishes a noisy one: two places within RADIUS of each other
-   give any result with probabilities that differ by a factor of at most exp(epsilon RADIUS). (On the ground epsilon
-   is up to 0.2 % more: a map of a whole state stretches distances so much at its ends.)
+   give any result with probabilities that differ by a factor of at most exp(epsilon RADIUS). (The noise is 0.4 %
+   wider for that to hold on the globe, by a map that reaches 1000 km from the middle of the state.)
 2. Airports are public. To draw an area about the noisy place that covers k of them looks at nothing private: it is
    post-processing, and costs nothing.
 3. Where other people are is private again. To choose an area that covers about k *people* looks at their places, so it

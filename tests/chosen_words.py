@@ -46,7 +46,7 @@ def filling(module_name: str, function: str, *changes: tuple[str, str]):
 
     Tables have one size. Their addresses travel in the place of the key.
     """
-    made = mutant(module_name, ("import kernel\n", "import device as kernel\n"), *changes)
+    made = mutant(module_name, ("@kernel\n", "from lapnoise._jit import device as kernel\n\n@kernel\n"), *changes)
     base = np.uint64(ATTEMPT_STREAMS)
     roles = np.uint64(ROLES)
 

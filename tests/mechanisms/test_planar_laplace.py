@@ -10,20 +10,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from bitwise import same
+from chosen_words import filling, word, words_of
 from exact_oracles import draw, half_up, key_of, lattice_sum
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from mutants import mutant
 from scipy import special
 from stats import accept, anderson_darling, chi_square, kolmogorov_smirnov, reject
 
-from lapnoise import PlanarLaplaceMechanism, SeededNoiseWarning, default_rng, planar_lattice
+from lapnoise import PlanarLaplaceMechanism, SeededNoiseWarning, _planar_noise, default_rng, planar_lattice
+from lapnoise._exact_noise import law
 from lapnoise._planar_noise import COMPLEX128, exact_draw, excess, planar_kernel
 from lapnoise.bits.chacha import stream_word
 from lapnoise.kernels import planar_laplace
 from lapnoise.kernels.attempts import energy_error
 from lapnoise.kernels.discrete_laplace import FAST_LIMIT
-from lapnoise.mechanisms._sphere import EARTH_RADIUS, project, unproject
+from lapnoise.mechanisms._sphere import EARTH_RADIUS, ROUNDING, project, stretch, unproject
 from lapnoise.planar_lattice import SQRT2, PlanarLattice
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
@@ -113,8 +116,6 @@ def test_doubtful_attempts_are_resolved(monkeypatch):
     import numba
 
     on = LATTICES[0]
-    from mutants import mutant
-
     wide = mutant(
         "lapnoise.kernels.planar_laplace",
         ("import device, kernel\n", "import device, device as kernel\n"),
@@ -137,6 +138,82 @@ def test_doubtful_attempts_are_resolved(monkeypatch):
     monkeypatch.setattr("lapnoise._planar_noise.fill_planar_laplace", counted)
     assert same(drawn.__wrapped__(on, 1500), wanted)
     assert sum(open_draws) > 500
+
+
+@cache
+def tables(on: PlanarLattice) -> list[np.ndarray]:
+    """Return words of proposals, and between them coins' words whose cells hold the threshold or lie beside it."""
+    chance = default_rng(37)
+    first, third = (chance.words(600).tolist() for _ in range(2))
+    second = []
+    for i in range(len(first)):
+        x, y = (draw(Fraction(on.t), words[i], further(i, 0)) for words in (first, third))
+        beside = (0, 0, 0, 9, -300, *(s * 10**k for s in (-1, 1) for k in (4, 7, 9, 12)))[i % 13]
+        second.append(2 * min(max(int(mp.floor(threshold(on, x, y))) + beside, 0), 2**63 - 1))
+    return [np.array(words, np.uint64) for words in (first, second, third)]
+
+
+def further(place: int, attempt: int):
+    """Return depth -> the further word of an attempt at a place, those of `words_of`."""
+    words = list(itertools.islice(words_of(np.zeros(1, np.uint64), place, attempt), 1, 12))
+    return words.__getitem__
+
+
+def threshold(on: PlanarLattice, x: int, y: int) -> mpf:
+    """Return 2^63 times the chance that these proposals are kept."""
+    with mp.workprec(400):
+        root = mp.sqrt(mpf(x * x + y * y))
+        return mp.ldexp(mp.exp((abs(x) + abs(y)) / mpf(on.t) - mpf(on.alpha) * root), 63)
+
+
+def reference(on: PlanarLattice, place: int) -> complex:
+    """Return the draw that the words of the tables make, every coin decided by as many bits as it takes."""
+    first, second, third = tables(on)
+    for attempt in itertools.count():
+        more = further(place, attempt)
+        x, y = (draw(Fraction(on.t), word(words, place, attempt), more) for words in (first, third))
+        with mp.workprec(400):
+            uniform = (
+                mpf(word(second, place, attempt) >> 1) + mp.ldexp(mpf(more(0)), -64) + mp.ldexp(mpf(more(1)), -128)
+            )
+            if uniform < threshold(on, x, y):
+                return complex(x, y)
+    raise AssertionError
+
+
+def compare(on: PlanarLattice, *changes: tuple[str, str]) -> tuple[int, list[int]]:
+    """Return how many draws of the kernel from these words are wrong, and which are left open."""
+    fill = filling(
+        "lapnoise.kernels.planar_laplace",
+        "fill_planar_laplace",
+        ("law: Any, alpha: float, source: Any", "law: Any, source: Any"),
+        ("    inverse_t = 1.0 / law[0]\n", "    inverse_t, alpha = 1.0 / law[0], law[5]\n"),
+        *changes,
+    )
+    out, pending = np.zeros(512, complex), np.zeros(1153, np.int64)
+    assert fill(out, np.append(law(on.t), on.alpha), pending, tables(on)) == 512
+    left = pending[1 : 1 + pending[0]].tolist()
+    return sum(out[i] != reference(on, i) for i in range(512) if i not in left), left
+
+
+@pytest.mark.parametrize("on", LATTICES[::2], ids=lambda on: f"alpha={on.alpha:.3g}")
+def test_words_beside_the_edge(on, monkeypatch):
+    """Where coins' words lie at the threshold what the kernel decides is right, and the integers decide the rest."""
+    wrong, left = compare(on)
+    assert wrong == 0
+    assert 100 < len(left) < 400
+
+    def attempt_words(_source, place, attempt, role):
+        return words_of(tables(on)[role], place, attempt)
+
+    monkeypatch.setattr(_planar_noise, "attempt_words", attempt_words)
+    assert [exact_draw(on, SOURCE, i) for i in left] == [(z.real, z.imag) for z in (reference(on, i) for i in left)]
+
+
+@pytest.mark.parametrize("change", [("elif heads == 0:", "elif heads <= 0:"), ("excess, SLACK)", "excess, 0.0)")])
+def test_mutants_on_words_beside_the_edge(change):
+    """A kernel that draws attempts in doubt again, and one that leaves no coin in doubt, are caught."""
+    assert compare(LATTICES[0], change)[0] > 50
 
 
 @pytest.mark.parametrize("on", LATTICES[::2], ids=lambda on: f"alpha={on.alpha:.3g}")
@@ -433,9 +510,14 @@ def test_parameters():
     assert hash(m) == hash(same_one)
     assert m != PlanarLaplaceMechanism(epsilon=0.1, radius=200)
     assert pickle.loads(pickle.dumps(m)) == m
-    assert repr(m) == "PlanarLaplaceMechanism(epsilon=0.1, radius=200.0, origin=(51.5, -0.125))"
+    assert repr(m) == "PlanarLaplaceMechanism(epsilon=0.1, radius=200.0, origin=(51.5, -0.125), reach=1000000.0)"
+    far = PlanarLaplaceMechanism(epsilon=0.1, radius=200, origin=(51.5, -0.125), reach="2e6")
+    assert far != m
+    assert pickle.loads(pickle.dumps(far)) == far
+    assert far.reach == 2_000_000
+    assert far.epsilon < m.epsilon
     assert m.epsilon_asked == 20
-    assert Fraction(1, 10) * (1 - Fraction(1, 2**20)) < m.epsilon < Fraction(1, 10)
+    assert Fraction(1, 10) * (1 - Fraction(1, 2**20)) < m.epsilon * stretch(m.reach) < Fraction(1, 10)
     with pytest.raises(AttributeError, match="immutable"):
         m.radius = 3
     fixed = PlanarLaplaceMechanism(epsilon=1, granularity=0.25)
@@ -461,6 +543,13 @@ def test_wrong_parameters():
     for bad in (3, "ab", (1, 2, 3), ([1.0], 2)):
         with pytest.raises(TypeError, match=r"^origin must be"):
             PlanarLaplaceMechanism(epsilon=1, origin=bad)
+    for bad in (0, -1, 5_000_001, math.nan, math.inf):
+        with pytest.raises(ValueError, match=r"^reach must be > 0 and at most 5000000 metres, got"):
+            PlanarLaplaceMechanism(epsilon=1, origin=(0, 0), reach=bad)
+    with pytest.raises(TypeError, match=r"^reach must be a number"):
+        PlanarLaplaceMechanism(epsilon=1, origin=(0, 0), reach="far")
+    with pytest.raises(ValueError, match=r"^origin must be given with reach, which is a distance from it, got None$"):
+        PlanarLaplaceMechanism(epsilon=1, reach=100)
     for bad in ({"radius": 1e-13}, {"granularity": 2.0**-50}):
         with pytest.raises(ValueError, match=r"^granularity and radius must leave the noise at most 2\*\*43 steps"):
             PlanarLaplaceMechanism(epsilon=1, **bad)
@@ -476,15 +565,15 @@ def test_a_budget_needs_a_radius():
         PlanarLaplaceMechanism(epsilon=1).epsilon_asked  # noqa: B018
 
 
-@pytest.mark.parametrize("level", ["0.1", "0.5", "0.95", "0.999999", "0.9999999999999"])
+@pytest.mark.parametrize("level", ["1e-300", "1e-20", "1e-9", "0.1", "0.5", "0.95", "0.999999", "0.9999999999999"])
 def test_interval(level):
-    """The radius solves (1 + epsilon h) exp(-epsilon h) = 1 - level, by Newton's method at 60 digits."""
+    """The radius is that of Lambert's W, -(W(-(1 - level) / e) + 1) / epsilon on its branch -1, at 700 digits."""
     m = PlanarLaplaceMechanism(epsilon="0.02", radius=100)
-    with mp.workdps(60):
-        tail = 1 - mpf(level)
-        h = mp.findroot(lambda u: mp.log1p(u) - u - mp.log(tail), 1 - mp.log(tail))
+    with mp.workdps(700):
+        h = -(mp.lambertw((mpf(level) - 1) / mp.e, -1).real + 1)
+        assert abs((1 + h) * mp.exp(-h) - 1 + mpf(level)) < mpf(10) ** -650
         wanted = h * m.epsilon.denominator / m.epsilon.numerator
-    assert m.interval(level) == pytest.approx(float(wanted), rel=1e-7 if level == "0.1" else 1e-12)
+    assert m.interval(level) == pytest.approx(float(wanted), rel=1e-13)
 
 
 def test_statistics():
@@ -508,14 +597,14 @@ def test_epsilon_for():
     """The epsilon found reaches the accuracy, and a last digit less does not."""
     make = PlanarLaplaceMechanism
     for goal in ({"std": 100}, {"half_width": 500, "confidence": "0.95"}):
-        for radius in (None, 50):
-            found = make.epsilon_for(**goal, radius=radius)
+        for more in ({}, {"radius": 50}, {"radius": 50, "origin": (0, 0), "reach": 3_000_000}):
+            found = make.epsilon_for(**goal, **more)
             less = found * (1 - Fraction(1, 10**11))
             if "std" in goal:
-                got = [make(epsilon=e, radius=radius).std for e in (found, less)]
+                got = [make(epsilon=e, **more).std for e in (found, less)]
                 assert got[0] <= 100 < got[1]
             else:
-                got = [make(epsilon=e, radius=radius).interval("0.95") for e in (found, less)]
+                got = [make(epsilon=e, **more).interval("0.95") for e in (found, less)]
                 assert got[0] <= 500 < got[1]
     with pytest.raises(TypeError, match="std or half_width must be given"):
         make.epsilon_for()
@@ -524,6 +613,8 @@ def test_epsilon_for():
 # The globe.
 
 LATITUDES, LONGITUDES = st.floats(-90, 90), st.floats(-180, 180)
+REACH, HALF_TURN = 1e6, math.pi * EARTH_RADIUS
+ORIGINS = [(0.0, 0.0), (90.0, 0.0), (-90.0, 30.0), (0.0, 180.0), (47.0, 8.0), (-33.9, -180.0), (60.0, 359.5)]
 
 
 def unit(latitude, longitude) -> np.ndarray:
@@ -540,46 +631,184 @@ def great_circle(a, b):
 @STEADY
 @given(LATITUDES, LONGITUDES, LATITUDES, LONGITUDES)
 def test_projection_round_trip(lat, lon, lat0, lon0):
-    """Going there and back returns to the place, within a tenth of a millimetre unless next to the antipode.
+    """Going there and back returns to the place within the reach; what is moved to within is moved once.
 
-    The distance from the origin is kept.
+    The distance from the origin is kept, or what it is moved to.
     """
-    point = project(np.array(lat), np.array(lon), (lat0, lon0))
-    back = unproject(point, (lat0, lon0))
-    distance = great_circle(unit(lat, lon), unit(lat0, lon0))
+    for reach in (1e-3, REACH, 5e6):
+        point = project(np.array(lat), np.array(lon), (lat0, lon0), reach)
+        back = unproject(point, (lat0, lon0))
+        distance = great_circle(unit(lat, lon), unit(lat0, lon0))
 
-    assert np.hypot(*point) == pytest.approx(distance, rel=1e-12, abs=1e-6)
-    near_antipode = distance > math.pi * EARTH_RADIUS - 1.0
-    assert great_circle(unit(*back), unit(lat, lon)) < (1.0 if near_antipode else 1e-4)
-    assert -90 <= back[0] <= 90
-    assert -180 <= back[1] < 180
+        assert np.hypot(*point) == pytest.approx(min(distance, reach, HALF_TURN - distance), rel=1e-12, abs=1e-6)
+        if distance <= reach:
+            assert great_circle(unit(*back), unit(lat, lon)) < 1e-6
+        assert project(*back, (lat0, lon0), reach) == pytest.approx(point, abs=1e-6)
+        assert -90 <= back[0] <= 90
+        assert -180 <= back[1] < 180
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(LATITUDES, st.floats(-180, 360), LATITUDES, st.floats(-180, 360), st.sampled_from([1.0, REACH, 5e6]))
+def test_error_of_the_projection(lat, lon, lat0, lon0, reach):
+    """Floats come within 5e-8 m of the projection, in 50 digits and without a case for places beyond the reach."""
+    with mp.workdps(50):
+        phi, lam, phi0, lam0 = (mp.radians(mpf(angle)) for angle in (lat, lon, lat0, lon0))
+        east = mp.cos(phi) * mp.sin(lam - lam0)
+        north = mp.cos(phi0) * mp.sin(phi) - mp.sin(phi0) * mp.cos(phi) * mp.cos(lam - lam0)
+        up = mp.sin(phi0) * mp.sin(phi) + mp.cos(phi0) * mp.cos(phi) * mp.cos(lam - lam0)
+        radius, side = mpf(EARTH_RADIUS), mp.hypot(east, north)
+        distance = radius * mp.atan2(side, up)
+        share = min(distance, reach, mp.pi * radius - distance) / side if side else mpf(0)
+        wanted = [float(share * east), float(share * north)]
+    got = project(np.array(lat), np.array(lon), (lat0, lon0), reach)
+
+    assert math.dist(got, wanted) < 5e-8 == float(ROUNDING) / 20
 
 
 def test_projection_of_known_places():
     """A degree north is a degree of the sphere; east of the pole is where the longitude says; the origin is 0."""
     degree = math.radians(1) * EARTH_RADIUS
-    assert project(np.array(46.0), np.array(7.0), (45.0, 7.0)) == pytest.approx([0, degree], abs=1e-8)
-    assert project(np.array(0.0), np.array(-179.0), (0.0, 179.0)) == pytest.approx([2 * degree, 0], abs=1e-8)
-    assert project(np.array(89.0), np.array(90.0), (90.0, 0.0)) == pytest.approx([degree, 0], abs=1e-8)
-    assert project(np.array(45.0), np.array(7.0), (45.0, 7.0)).tolist() == [0.0, 0.0]
-    assert np.hypot(*project(np.array(0.0), np.array(180.0), (0.0, 0.0))) == math.pi * EARTH_RADIUS
-    metre = project(np.array(51.5), np.array(-0.12 + 1e-9), (51.5, -0.12))
+    assert project(np.array(46.0), np.array(7.0), (45.0, 7.0), REACH) == pytest.approx([0, degree], abs=1e-8)
+    assert project(np.array(0.0), np.array(-179.0), (0.0, 179.0), REACH) == pytest.approx([2 * degree, 0], abs=1e-8)
+    assert project(np.array(89.0), np.array(90.0), (90.0, 0.0), REACH) == pytest.approx([degree, 0], abs=1e-8)
+    assert project(np.array(45.0), np.array(7.0), (45.0, 7.0), REACH).tolist() == [0.0, 0.0]
+    for lon, wanted in ((60.0, REACH), (100.0, REACH), (-150.0, -REACH), (179.0, degree), (180.0, 0.0)):
+        assert project(np.array(0.0), np.array(lon), (0.0, 0.0), REACH) == pytest.approx([wanted, 0], abs=1e-8)
+    metre = project(np.array(51.5), np.array(-0.12 + 1e-9), (51.5, -0.12), REACH)
     assert metre[0] == pytest.approx(math.radians(1e-9) * EARTH_RADIUS * math.cos(math.radians(51.5)), rel=1e-4)
 
 
 @STEADY
 @given(st.data())
 def test_distortion(data):
-    """Two places within D of the origin keep their distance up to the factor (D / R) / sin(D / R)."""
-    reach = data.draw(st.floats(1e-3, 1.5))
+    """Two places anywhere keep their distance up to the factor (D / R) / sin(D / R), and none grows less within D."""
+    reach = data.draw(st.floats(1.0, 5e6))
     origin = (data.draw(LATITUDES), data.draw(LONGITUDES))
-    polar = np.array([(data.draw(st.floats(0, reach)), data.draw(st.floats(0, 2 * math.pi))) for _ in range(2)])
-    points = EARTH_RADIUS * polar[:, :1] * np.stack([np.cos(polar[:, 1]), np.sin(polar[:, 1])], axis=1)
-    a, b = unit(*unproject(points, origin))
-    on_sphere, in_plane = great_circle(a, b), math.dist(*points)
+    lat, lon = (np.array([data.draw(part), data.draw(part)]) for part in (LATITUDES, LONGITUDES))
+    a, b = unit(lat, lon)
+    on_sphere, in_plane = great_circle(a, b), math.dist(*project(lat, lon, origin, reach))
 
-    assert on_sphere <= in_plane + 1e-6
-    assert in_plane <= on_sphere * reach / math.sin(reach) + 1e-6
+    assert in_plane <= on_sphere * float(stretch(Fraction(reach))) + 1e-6
+    if all(great_circle(place, unit(*origin)) <= reach for place in (a, b)):
+        assert on_sphere <= in_plane + 1e-6
+
+
+@pytest.mark.parametrize("reach", [1, 10**6, 5 * 10**6])
+def test_stretch(reach):
+    """The factor is an upper bound, by less than a millionth."""
+    with mp.workdps(50):
+        angle = mpf(reach) / mpf(EARTH_RADIUS)
+        exact = angle / mp.sin(angle)
+        got = stretch(Fraction(reach))
+        assert exact <= mpf(got.numerator) / got.denominator < exact * (1 + mpf(10) ** -6)
+
+
+# The loss on the ground.
+
+
+@cache
+def neighbours(origin: tuple[float, float], apart: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return pairs of unit vectors this far apart, in every direction, at many distances from the origin."""
+    half = HALF_TURN / 2
+    away = [
+        0,
+        1,
+        apart / 2,
+        reach / 2,
+        reach - apart,
+        reach - apart / 2,
+        reach,
+        reach + 1,
+        3 * reach / 2,
+        half - 50,
+        half,
+    ]
+    away = np.array([*away, *(HALF_TURN - d for d in away[:9])]) / EARTH_RADIUS
+    away, azimuth, heading = np.meshgrid(away, np.linspace(0, 6.2, 12), np.linspace(0, math.pi, 9), indexing="ij")
+    centre, east = unit(*origin), unit(0.0, origin[1] + 90.0)
+    ray = np.sin(azimuth)[..., None] * east + np.cos(azimuth)[..., None] * np.cross(centre, east)
+    here = np.cos(away)[..., None] * centre + np.sin(away)[..., None] * ray
+    onward = np.cos(away)[..., None] * ray - np.sin(away)[..., None] * centre
+    aside = np.cross(here, onward)
+    along = np.cos(heading)[..., None] * onward + np.sin(heading)[..., None] * aside
+    angle = apart / EARTH_RADIUS
+    return here.reshape(-1, 3), (math.cos(angle) * here + math.sin(angle) * along).reshape(-1, 3)
+
+
+def angles(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return latitudes and longitudes in degrees of unit vectors."""
+    x, y, z = vectors.T
+    return np.degrees(np.arctan2(z, np.hypot(x, y))), np.degrees(np.arctan2(y, x))
+
+
+def losses(m: PlanarLaplaceMechanism, first, second, projection=project) -> np.ndarray:
+    """Return the losses of pairs of places in degrees, exact but for roundings: results far out attain them."""
+    points = [projection(*map(np.asarray, place), m.origin, float(m.reach)) for place in (first, second)]
+    one, two = (np.floor(p / m.granularity + 0.5) for p in points)
+    return m.lattice.alpha * np.hypot(*(one - two).T)
+
+
+def unfolded():
+    """Return a projection that moves places to the nearest point of the disc without folding the sphere."""
+    return mutant("lapnoise.mechanisms._sphere", ("np.abs(up)", "up")).project
+
+
+@pytest.mark.parametrize("reach", [1000, 10**6, 5 * 10**6])
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_no_pair_of_places_loses_more_than_is_charged(origin, reach):
+    """At and beyond the reach, at poles, antimeridian and antipode, near places lose what is stated, charged at most.
+
+    At the reach they lose nearly that, so that without the factor for the stretch it would be more.
+    """
+    m = PlanarLaplaceMechanism(epsilon="0.01", radius=200, origin=origin, reach=reach)
+    bare = PlanarLaplaceMechanism(epsilon="0.01", radius=200)
+    slack = 1e-7  # degrees are floats: the pairs are not quite as far apart as was asked
+    for apart in (0.0, 1e-7, 0.01, 5.0, 200.0 - 1e-7):
+        lost = losses(m, *map(angles, neighbours(origin, apart, reach))).max()
+        assert lost <= m.privacy_loss(Fraction(apart + slack))[0] <= m.epsilon_asked
+    assert lost > 0.99999 * float(m.epsilon_asked)
+    if reach >= 10**6:
+        assert lost * bare.lattice.alpha / m.lattice.alpha > float(m.epsilon_asked)
+    assert losses(m, *map(angles, neighbours(origin, 199.0, reach)), unfolded()).max() > 5
+
+
+@pytest.mark.parametrize("reach", [1000, 10**6, 5 * 10**6])
+def test_no_pair_of_far_places_loses_more_than_is_stated(reach):
+    """Over places anywhere on the globe, at any distance, losses are at most those stated."""
+    m = PlanarLaplaceMechanism(epsilon="1e-6", radius=100_000, origin=(47.0, 8.0), reach=reach)
+    chance = np.random.default_rng(9)
+    first, second = (v / np.linalg.norm(v, axis=1)[:, None] for v in chance.normal(size=(2, 200_000, 3)))
+    second[:100_000] = first[:100_000] + 0.1 * second[:100_000]
+    second /= np.linalg.norm(second, axis=1)[:, None]
+    apart = great_circle(first, second) + 1e-7
+    stated = m.lattice.alpha * (float(stretch(m.reach)) * (apart + 1e-6) / m.granularity + math.sqrt(2))
+    assert stated[7] == pytest.approx(float(m.privacy_loss(apart[7])[0]), rel=1e-12)
+
+    assert (losses(m, angles(first), angles(second)) <= stated * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("longitude", [0.0, 8.99, 9.0, 100.0, 150.0, 179.0, 179.9999, 180.0])
+def test_losses_of_places_far_from_the_origin(longitude):
+    """Two places 178 m apart at any longitude lose at most the 2 that are charged within 200 m."""
+    m = PlanarLaplaceMechanism(epsilon="0.01", radius=200, origin=(0, 0))
+    first, second = ([[0.0008], [longitude]], [[-0.0008], [longitude]])
+
+    assert m.epsilon_asked == 2
+    assert 1.7 < losses(m, first, second)[0] < 2 if longitude <= 9 else losses(m, first, second)[0] < 1.8
+    if longitude >= 179:
+        assert losses(m, first, second, unfolded())[0] > 10
+
+
+def test_places_beyond_the_reach_are_moved():
+    """What is published of a place beyond the reach is next to where it is moved to; none is refused."""
+    m = PlanarLaplaceMechanism(epsilon=1e300, origin=(0, 0), reach=500_000)
+    edge = math.degrees(500_000 / EARTH_RADIUS)
+    lon = np.array([1.0, 4.0, 5.0, 90.0, 175.0, 176.0, 180.0, -178.5, -100.0])
+    got = m.add_noise_degrees(np.zeros(9), lon)
+
+    assert got[0].tolist() == [0.0] * 9
+    assert got[1] == pytest.approx([1, 4, edge, edge, edge, 4, 0, -1.5, -edge], abs=2e-9)
 
 
 def test_degrees():
@@ -587,8 +816,8 @@ def test_degrees():
     m = PlanarLaplaceMechanism(epsilon="0.001", radius=1000, origin=(47.0, 8.0))
     lat, lon = np.array([47.0, 46.5, np.nan, 47.1]), np.array([8.0, 7.5, 8.0, 8.2])
     got = m.add_noise_degrees(lat, lon, rng=default_rng(SEED))
-    noisy = m.add_noise(project(lat, lon, m.origin), rng=default_rng(SEED))
-    back = project(*got, m.origin)
+    noisy = m.add_noise(project(lat, lon, m.origin, REACH), rng=default_rng(SEED))
+    back = project(*got, m.origin, REACH)
 
     assert np.isnan(got[0]).tolist() == np.isnan(got[1]).tolist() == [False, False, True, False]
     assert np.nanmax(np.abs(back - noisy)) < 1e-4
@@ -613,10 +842,10 @@ def test_degrees_at_the_ends_of_the_map():
             assert (np.abs(lat) <= 90).all()
             assert ((lon >= -180) & (lon < 180)).all()
             assert not np.signbit(np.concatenate([lat, lon])[np.concatenate([lat, lon]) == 0]).any()
-    still = PlanarLaplaceMechanism(epsilon="1e300", origin=(0, 0))
+    still = PlanarLaplaceMechanism(epsilon="1e300", origin=(0, 179))
     for lon in (180.0, -180.0, 179.9999999999):
         assert still.add_noise_degrees(0.0, lon) == (0.0, -180.0)
-    zero = still.add_noise_degrees(-0.0, -0.0)
+    zero = PlanarLaplaceMechanism(epsilon="1e300", origin=(0, 0)).add_noise_degrees(-0.0, -0.0)
     assert zero == (0.0, 0.0)
     assert not np.signbit(zero).any()
 

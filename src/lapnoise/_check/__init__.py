@@ -65,6 +65,7 @@ from lapnoise._check._planar import (
     planar_scale,
     points,
     radius,
+    reach,
 )
 from lapnoise._check._postprocess import (
     finite_released,
@@ -229,6 +230,7 @@ __all__ = [
     "positive_delta",
     "quantile",
     "radius",
+    "reach",
     "released",
     "replace_only",
     "rounds",

@@ -16,7 +16,7 @@ from lapnoise._containers import unwrap
 from lapnoise.mechanisms._additive import generator_for, verify_generator
 from lapnoise.mechanisms._mechanism import Mechanism
 from lapnoise.mechanisms._planning import least_epsilon
-from lapnoise.mechanisms._sphere import project, unproject
+from lapnoise.mechanisms._sphere import ROUNDING, project, stretch, unproject
 
 __all__ = ["PlanarLaplaceMechanism"]
 
@@ -45,12 +45,18 @@ class PlanarLaplaceMechanism(Mechanism):
         2^-40 / epsilon where that keeps the cost of rounding, sqrt(2) r / radius, below a millionth.
     origin : (float, float), optional
         Latitude and longitude in degrees of a public place, about which `add_noise_degrees` projects. It must not
-        follow from the points.
+        follow from the points. With it all that is said of losses holds for distances on the sphere, between any two
+        places (without ``radius``, for d + 1e-6 m in place of d, for rounding), and the noise of both methods is wider
+        by the most that the map stretches within ``reach``.
+    reach : float, str, Decimal or Fraction, optional
+        Metres from ``origin`` within which places are expected: public, > 0 and at most 5 000 000. `add_noise_degrees`
+        moves places beyond it to within. The noise is wider by 0.4 % for 1 000 000, which None stands for where there
+        is an origin, by 0.1 % for 500 000 and by 11 % for 5 000 000.
 
     Attributes
     ----------
     epsilon : Fraction
-        Loss for each metre between places on the lattice, exactly: at most what was asked.
+        Loss for each metre between places on the lattice, in the plane, exactly: at most what was asked.
     scale : float
         1 / epsilon in metres.
 
@@ -78,30 +84,53 @@ class PlanarLaplaceMechanism(Mechanism):
     (2.0, 200.0, 474.386)
     """
 
-    __slots__ = ("_asked", "_exponent", "lattice", "origin", "radius")
+    __slots__ = ("_asked", "_exponent", "lattice", "origin", "radius", "reach")
 
     _asked: Fraction
     _exponent: int | None
     lattice: lattices.PlanarLattice
     origin: tuple[float, float] | None
     radius: Fraction | None
+    reach: Fraction | None
 
-    def __init__(self, *, epsilon: Any, radius: Any = None, granularity: Any = None, origin: Any = None) -> None:
+    def __init__(
+        self, *, epsilon: Any, radius: Any = None, granularity: Any = None, origin: Any = None, reach: Any = None
+    ) -> None:
         asked = _check.epsilon(epsilon)
         within = None if radius is None else _check.radius(radius)
         exponent = None if granularity is None else _check.granularity(granularity)
         centre = None if origin is None else _check.origin(origin)
-        chosen = lattices.choose(asked, within, exponent)
+        farthest = _check.reach(reach, centre)
+        self._set(_asked=asked, radius=within, _exponent=exponent, origin=centre, reach=farthest)
+        chosen = self._choose()
         _check.planar_scale(chosen.t, lattices.MOST_T, chosen.exponent)
-        self._set(_asked=asked, radius=within, _exponent=exponent, origin=centre, lattice=chosen)
+        self._set(lattice=chosen)
+
+    def _choose(self) -> lattices.PlanarLattice:
+        """Return the lattice whose loss in the plane is at most what was asked for distances on the ground."""
+        if self.radius is None:
+            per_metre = self._asked if self.reach is None else self._asked / stretch(self.reach)
+            return lattices.choose(per_metre, None, self._exponent)
+        apart = self._in_plane(self.radius)
+        return lattices.choose(self._asked * self.radius / apart, apart, self._exponent)
+
+    def _in_plane(self, distance: Fraction) -> Fraction:
+        """Return how far apart in the plane two places at this distance are at most."""
+        return distance if self.reach is None else stretch(self.reach) * (distance + ROUNDING)
 
     def _parameters(self) -> dict[str, Any]:
         granularity = None if self._exponent is None else Fraction(2) ** self._exponent
-        return {"epsilon": self._asked, "radius": self.radius, "granularity": granularity, "origin": self.origin}
+        return {
+            "epsilon": self._asked,
+            "radius": self.radius,
+            "granularity": granularity,
+            "origin": self.origin,
+            "reach": self.reach,
+        }
 
     @property
     def epsilon(self) -> Fraction:
-        """Loss for each metre between places on the lattice, exactly; at most what was asked."""
+        """Loss for each metre between places on the lattice, in the plane, exactly; at most what was asked."""
         return self.lattice.epsilon
 
     @property
@@ -151,16 +180,25 @@ class PlanarLaplaceMechanism(Mechanism):
         Notes
         -----
         P(radius <= h) = 1 - (1 + epsilon h) exp(-epsilon h), so h = -(W((level - 1) / e) + 1) / epsilon with the branch
-        -1 of Lambert's W (Andrés et al., section 4.2).
+        -1 of Lambert's W (Andrés et al., section 4.2). That cancels for small levels, so the quantile of Gamma(2) is
+        computed by the inverse of the incomplete gamma function, from the smaller one of level and 1 - level.
         """
-        from scipy.special import lambertw
+        from scipy.special import gammainccinv, gammaincinv
 
-        tail = float(1 - _check.level(level))
-        return -(float(lambertw(-tail / math.e, -1).real) + 1.0) * self.scale
+        exact = _check.level(level)
+        below, above = float(exact), float(1 - exact)
+        return float(gammaincinv(2.0, below) if below < 0.5 else gammainccinv(2.0, above)) * self.scale
 
     @classmethod
     def epsilon_for(
-        cls, *, std: Any = None, half_width: Any = None, confidence: Any = None, radius: Any = None
+        cls,
+        *,
+        std: Any = None,
+        half_width: Any = None,
+        confidence: Any = None,
+        radius: Any = None,
+        origin: Any = None,
+        reach: Any = None,
     ) -> Fraction:
         """Return the least epsilon for each metre, to 12 digits, with which the noise is as small as is wanted.
 
@@ -170,7 +208,7 @@ class PlanarLaplaceMechanism(Mechanism):
             Standard deviation in each coordinate wanted, in metres, or instead of it
         half_width, confidence : float, str, Decimal or Fraction
             a release within half_width metres of the truth is wanted with probability ``confidence``.
-        radius
+        radius, origin, reach
             As for the mechanism.
 
         Examples
@@ -180,22 +218,26 @@ class PlanarLaplaceMechanism(Mechanism):
         0.00948772903679
         """
         goal = _check.accuracy(std, half_width, confidence)
-        return least_epsilon(lambda epsilon: cls(epsilon=epsilon, radius=radius), goal)
+        return least_epsilon(lambda epsilon: cls(epsilon=epsilon, radius=radius, origin=origin, reach=reach), goal)
 
     def privacy_loss(self, distance: Any) -> tuple[Fraction, Fraction]:
         """Return (epsilon, delta) for two places that are at most ``distance`` metres apart; delta is 0.
 
-        epsilon is alpha (distance / r + sqrt(2)), the root rounded up at its 128th bit: an exact upper bound.
+        epsilon is alpha (distance / r + sqrt(2)), the root rounded up at its 128th bit: an exact upper bound. With an
+        ``origin`` it holds for distances on the sphere between any two places given to `add_noise_degrees`, and for
+        distances in the plane too: the stretch of the map and 1e-6 m for rounding are added to the distance.
 
         Parameters
         ----------
         distance : float, str, Decimal or Fraction
-            At least 0, at its exact value.
+            At least 0, at its exact value. 0 costs nothing without an ``origin``; with it, places that are the same
+            may be written in two ways, and count as 1e-6 m apart.
         """
         exact = _check.distance(distance)
-        if exact == 0:
+        if exact == 0 and self.reach is None:
             return Fraction(0), Fraction(0)
-        return Fraction(self.lattice.alpha) * (exact / self.lattice.granularity + lattices.SQRT2), Fraction(0)
+        steps = self._in_plane(exact) / self.lattice.granularity
+        return Fraction(self.lattice.alpha) * (steps + lattices.SQRT2), Fraction(0)
 
     def add_noise(
         self, points: Any, *, out: NDArray[Any] | None = None, rng: Any = None, threads: int | None = None
@@ -268,21 +310,23 @@ class PlanarLaplaceMechanism(Mechanism):
         Notes
         -----
         Degrees count on a sphere of radius R = 6 371 008.8 m. Points are projected by the azimuthal equidistant
-        projection about ``origin``, noise is added in the plane, and the projection is undone. Distances in the plane
-        are never below those on the sphere, and for two places within D of the origin, D < pi R / 2, above them by a
-        factor of at most
+        projection about ``origin``, noise is added in the plane, and the projection is undone. For places within
+        ``reach`` D of the origin distances in the plane are above those on the sphere by a factor of at most
 
             (D / R) / sin(D / R),
 
-        by which the loss of two places at a given distance on the ground may exceed `privacy_loss`: 1.00004 for D =
-        100 km, 1.0042 for 1000 km, 1.12 for 5000 km. The earth's flattening adds up to 0.6 %. Noise that reaches beyond
-        the antipode goes on around the sphere.
+        which the scale of the noise allows for: `privacy_loss` and what is charged hold on the sphere, for any two
+        places. Those beyond ``reach`` are moved before noise is added, not refused, since an error would tell where
+        they are: to ``reach`` from the origin in their direction, or, where the antipode is nearer than ``reach``, to
+        their distance from the antipode. The sphere is folded there because neighbours at the antipode must stay
+        neighbours. The earth's flattening adds up to 0.6 % to the loss. Noise that reaches beyond the antipode goes on
+        around the sphere.
         """
-        if self.origin is None:
+        if self.origin is None or self.reach is None:
             _check.no_origin()
         (given_latitude, rewrap_latitude), (given_longitude, rewrap_longitude) = unwrap(latitude), unwrap(longitude)
         lat, lon = _check.degrees(given_latitude, given_longitude)
-        points = project(lat, lon, self.origin)
+        points = project(lat, lon, self.origin, float(self.reach))
         _release.add_planar_noise(generator_for(rng, threads), points, points, self.lattice)
         noisy = [np.asarray(angle.round(_DECIMALS) + 0.0) for angle in unproject(points, self.origin)]
         noisy[1][noisy[1] == 180.0] = -180.0  # rounding may close the circle
