@@ -46,7 +46,8 @@ def filling(module_name: str, function: str, *changes: tuple[str, str]):
 
     Tables have one size. Their addresses travel in the place of the key.
     """
-    made = mutant(module_name, ("@kernel\n", "from lapnoise._jit import device as kernel\n\n@kernel\n"), *changes)
+    imported = "kernel\nfrom lapnoise.bits"
+    made = mutant(module_name, (imported, f"device as {imported}"), *changes)
     base = np.uint64(ATTEMPT_STREAMS)
     roles = np.uint64(ROLES)
 
@@ -65,13 +66,14 @@ def filling(module_name: str, function: str, *changes: tuple[str, str]):
     kernel = getattr(made, function)
 
     @jit
-    def run(out, law, room, pending, source):
-        return kernel(out, law, source, 0, room, pending)
+    def run(out, parameters, room, pending, source):
+        return kernel(out, *(*parameters, source, 0, room, pending))
 
-    def fill(out, law, pending, tables):
+    def fill(out, *given):
+        *parameters, pending, tables = given
         source = np.zeros(6, np.uint64)
         source[: len(tables)] = [table.ctypes.data for table in tables]
         source[3] = tables[0].size
-        return run(out, law, np.empty(ATTEMPT_ROOM, np.uint64), pending, source)
+        return run(out, tuple(parameters), np.empty(ATTEMPT_ROOM, np.uint64), pending, source)
 
     return fill

@@ -4,11 +4,14 @@ The wrappers are made of the device functions that the kernels use. `fast_tier` 
 source with one line changed, so that they show what the tier accepts and what it computes.
 """
 
+import math
+import random
 from fractions import Fraction
 from functools import cache
 
 import numba
 import numpy as np
+from exact_oracles import boundary_cell
 from mutants import mutant
 
 from lapnoise import _exact_noise, exact
@@ -18,6 +21,34 @@ from lapnoise.kernels.log import negative_log, ratio
 jit = numba.njit(error_model="numpy", nogil=True)
 
 UNDECIDED = -1
+
+
+STEPS = sorted({0, *(s * d for k in range(21) for d in (1 << k,) for s in (-1, 1))})
+"""Distances from the cell that holds a boundary, in cells."""
+
+
+@cache
+def boundary_words(t: float, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return words about boundaries, the m of each, and the distance of each in cells."""
+    chance = random.Random(seed)
+    exact = Fraction(t)
+    words, at, distance = [], [], []
+    for _ in range(count):
+        e = chance.choice((chance.uniform(0.0, 11.2), chance.uniform(0.0, 1.5), math.exp(chance.uniform(-20.0, 2.4))))
+        m = max(1, math.floor(exact * Fraction(e)))
+        cell = boundary_cell(exact, m, 63)
+        for d in STEPS:
+            if 0 < cell + d < 1 << 63:
+                words.append((cell + d) << 1 | chance.getrandbits(1))
+                at.append(m)
+                distance.append(d)
+    return np.array(words, np.uint64), np.array(at, np.int64), np.array(distance, np.int64)
+
+
+def wrong(found: np.ndarray, at: np.ndarray, distance: np.ndarray) -> int:
+    """Return how many words about boundaries were decided where they must not be, or decided on the wrong side."""
+    decided = found != UNDECIDED
+    return int(np.sum(decided & ((distance == 0) | ((distance < 0) & (found < at)) | ((distance > 0) & (found >= at)))))
 
 
 def law(t: float, **changes: float) -> np.ndarray:

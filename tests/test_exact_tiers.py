@@ -12,16 +12,18 @@ from functools import cache
 
 import numpy as np
 import pytest
-from exact_oracles import boundary_cell, draw, further_words, key_of
+from exact_oracles import draw, further_words, key_of
 from exact_words import (
     UNDECIDED,
     all_tiers,
+    boundary_words,
     fast_tier,
     jit,
     law,
     magnitudes,
     refined_logs,
     refined_tier,
+    wrong,
 )
 from mutants import mutant
 from stats import accept, chi_square, count, reject
@@ -167,34 +169,6 @@ def test_refused_huge_scales():
 
 
 # R14b: words at the boundaries.
-
-STEPS = sorted({0, *(s * d for k in range(21) for d in (1 << k,) for s in (-1, 1))})
-"""Distances from the cell that holds a boundary, in cells."""
-
-
-@cache
-def boundary_words(t: float, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return words about boundaries, the m of each, and the distance of each in cells."""
-    chance = random.Random(seed)
-    exact = Fraction(t)
-    words, at, distance = [], [], []
-    for _ in range(count):
-        e = chance.choice((chance.uniform(0.0, 11.2), chance.uniform(0.0, 1.5), math.exp(chance.uniform(-20.0, 2.4))))
-        m = max(1, math.floor(exact * Fraction(e)))
-        cell = boundary_cell(exact, m, 63)
-        for d in STEPS:
-            if 0 < cell + d < 1 << 63:
-                words.append((cell + d) << 1 | chance.getrandbits(1))
-                at.append(m)
-                distance.append(d)
-    return np.array(words, np.uint64), np.array(at, np.int64), np.array(distance, np.int64)
-
-
-def wrong(found: np.ndarray, at: np.ndarray, distance: np.ndarray) -> int:
-    """Return how many words about boundaries were decided where they must not be, or decided on the wrong side."""
-    decided = found != UNDECIDED
-    return int(np.sum(decided & ((distance == 0) | ((distance < 0) & (found < at)) | ((distance > 0) & (found >= at)))))
-
 
 BOUNDED = [0.1, 0.3, 1 / 3, 1.0, 3.0, 50.0, 12345.678, 2.0**20, *LARGE]
 

@@ -174,9 +174,9 @@ def test_totals_of_noisy_empty_cells():
     """Clamping 10^4 empty cells at b = 1 adds some 5000; the projection keeps the total, and rounds to it exactly."""
     noisy = LaplaceMechanism(epsilon=1, sensitivity=1, changed=1).add_noise(np.zeros(10_000))
 
-    assert abs(noisy.mean()) < 6 * math.sqrt(2 / 10_000)
+    assert abs(noisy.mean()) < 8 * math.sqrt(2 / 10_000)
     # The mean of max(0, X) is 1/2, its variance 3/4.
-    assert abs(postprocess.nonnegative(noisy).sum() - 5000) < 6 * math.sqrt(0.75 * 10_000)
+    assert abs(postprocess.nonnegative(noisy).sum() - 5000) < 8 * math.sqrt(0.75 * 10_000)
     kept = postprocess.project_to_total(noisy, 1000)
     assert kept.min() >= 0
     assert abs(math.fsum(kept) - 1000) <= 1e-9 * 1000

@@ -530,4 +530,4 @@ def test_generators(integers):
         first = m.add_noise(x, rng=default_rng(1))
     assert caught[0].filename == __file__
     assert same(first, m.add_noise(x, rng=default_rng(1)))
-    assert np.unique(np.concatenate([m.add_noise(x) for _ in range(4)])).size == 200
+    assert len({m.add_noise(x).tobytes() for _ in range(4)}) == 4

@@ -550,7 +550,7 @@ def test_seeded_generators_warn_and_repeat():
 @pytest.mark.filterwarnings("error")
 def test_system_generators_do_not_warn():
     """Without a generator, or with one keyed by the operating system, nothing warns and noise never comes again."""
-    m = mechanism(-10, 2.0**40)
+    m = mechanism(-10, 2.0**50)
     rng = default_rng()
     made = [m.add_noise(np.zeros(50)) for _ in range(5)]
     made += [m.add_noise(np.zeros(50), rng=rng) for _ in range(5)] + [m.add_noise(np.zeros(50), threads=2)]

@@ -494,8 +494,7 @@ def test_generators():
     with pytest.warns(SeededNoiseWarning) as caught:
         m.add_noise_degrees(0.0, 0.0, rng=default_rng(1))
     assert caught[0].filename == __file__
-    made = np.concatenate([m.add_noise(np.zeros((50, 2))) for _ in range(4)])
-    assert np.unique(made).size == made.size
+    assert len({m.add_noise(np.zeros((50, 2))).tobytes() for _ in range(4)}) == 4
 
 
 # Parameters.

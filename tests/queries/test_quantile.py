@@ -276,6 +276,39 @@ def test_several_rows_of_one_person(neighbours, cost):
     assert worst >= bound - 1
 
 
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("q", ["0", "0.1", "0.5", "0.75"])
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_the_sensitivity_that_is_used(m, q, neighbours):
+    """It is m max(q, 1 - q) rows, or m where rows are replaced: the result tells it, and selections go by it.
+
+    With m epsilon the words select what they do with epsilon and one row a person; as if m were dropped, they do not.
+    """
+    values = np.random.default_rng(6).normal(size=50)
+
+    def selected(contributions, epsilon):
+        return [
+            private_quantile(
+                values,
+                q,
+                -3,
+                3,
+                epsilon=epsilon,
+                neighbours=neighbours,
+                max_contributions=contributions,
+                rng=default_rng(seed),
+            )
+            for seed in range(40)
+        ]
+
+    rows = m * (Fraction(1) if neighbours == "replace" else max(Fraction(q), 1 - Fraction(q)))
+    one, more = selected(1, Fraction(1, 2)), selected(m, Fraction(m, 2))
+    assert {result.rows_at_epsilon for result in more} == {float(rows / Fraction(m, 2))}
+    assert {result.rows_at_epsilon for result in selected(m, Fraction(1, 4))} == {float(4 * rows)}
+    assert [result.value for result in more] == [result.value for result in one]
+    assert m == 1 or [result.value for result in selected(1, Fraction(m, 2))] != [result.value for result in one]
+
+
 def test_a_ledger_is_charged_before_values_are_read():
     """What a ledger refuses reads nothing."""
 
