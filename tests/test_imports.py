@@ -19,6 +19,7 @@ PACKAGE = Path(lapnoise.__file__).parent
 # modules may import one another.
 LAYERS = [
     ["errors", "_version", "_numbers", "_threads", "_containers"],
+    ["_canonical"],
     ["_check*"],
     ["_jit", "signed_log", "exact", "lattice", "sensitivity", "budget"],
     ["exact_normal", "exact_conditional", "conditional_law", "planar_lattice"],

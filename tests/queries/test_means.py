@@ -51,9 +51,7 @@ def test_public_number_by_brute_force(bounds, m):
     """The centred sum of n rows moves by no more than the noise is made for when up to m of them are replaced."""
     n = 3
     result = private_mean([], *bounds, epsilon=1, n=n, max_contributions=m)
-    on = choose(
-        Fraction(bounds[0]), Fraction(bounds[1]), min(m, n) * (Fraction(bounds[1]) - Fraction(bounds[0])), Fraction(1)
-    )
+    on = choose(Fraction(bounds[0]), Fraction(bounds[1]), m * (Fraction(bounds[1]) - Fraction(bounds[0])), Fraction(1))
     middle = (on.least + on.most) // 2
     domain = [bounds[0], bounds[1], math.nan, -math.inf]
 
@@ -67,8 +65,9 @@ def test_public_number_by_brute_force(bounds, m):
         for other in itertools.product(domain, repeat=n)
         if sum(x is not y for x, y in zip(one, other, strict=True)) <= m
     )
-    assert seen == result.mechanism.lattice.sensitivity == min(m, n) * (on.most - on.least)
-    assert result.scale == pytest.approx(min(m, n) * float(Fraction(bounds[1]) - Fraction(bounds[0])) / n, rel=1e-9)
+    assert seen == min(m, n) * (on.most - on.least)
+    assert result.mechanism.lattice.sensitivity == m * (on.most - on.least)  # n is not trusted
+    assert result.scale == pytest.approx(m * float(Fraction(bounds[1]) - Fraction(bounds[0])) / n, rel=1e-9)
 
 
 @seeded
@@ -240,3 +239,17 @@ def test_intervals_allow_for_the_rounding_of_rows(rows):
     assert all(low <= exact <= high for low, high in (result.interval("0.95") for result in results))
     narrow = private_mean(np.full(1000, 0.25), 0, 1, epsilon=1, n=rows).interval("0.95")
     assert narrow[1] - narrow[0] < 0.02
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_wrong_number_lowers_no_noise(n):
+    """A person's m rows move the sum by m widths at most, which the noise is made for, though n says fewer rows."""
+    m, low, high = 5, Fraction(0), Fraction(1)
+    result = private_mean([], low, high, epsilon=1, n=n, max_contributions=m)
+    on = choose(low, high, m * (high - low), Fraction(1))
+    sums = []
+    for value in (0.0, 1.0):
+        steps, rows = exact_steps([value] * m, on, ["ann"] * m, m)
+        sums.append(steps - rows * (on.least + on.most) // 2)
+
+    assert sums[1] - sums[0] == m * (on.most - on.least) == result.mechanism.lattice.sensitivity

@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from numbers import Number
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from lapnoise import _numbers
+from lapnoise._canonical import RoundedFloatError, UnfitError, canonical, is_missing
 from lapnoise._check._amounts import sensitivity
 from lapnoise._check._rules import amount, count, positive_amount, shown
 from lapnoise._containers import is_series
@@ -24,6 +25,7 @@ __all__ = [
     "comparable_categories",
     "ddof",
     "edges",
+    "fit",
     "label",
     "ledger",
     "mean_neighbours",
@@ -177,21 +179,34 @@ def categories(value: Any) -> list[Any]:
     """Return the categories of a histogram, each once; none of them missing."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise TypeError(f"categories must be a sequence, got {shown(value)}")
-    found = value.tolist() if isinstance(value, np.ndarray) else list(value)
+    found = value.tolist() if isinstance(value, np.ndarray) and value.dtype.kind not in "mM" else list(value)
     if not found:
         raise ValueError("categories must hold at least one category, got none")
-    seen: dict[Any, Any] = {}
+    seen = set()
     for i, entry in enumerate(found):
-        if entry is None or entry != entry:
+        if is_missing(entry):
             raise ValueError(f"categories[{i}] must be a value, got {shown(entry)}: missing values are never counted")
         try:
-            repeated = entry in seen
-        except TypeError:
-            raise TypeError(f"categories[{i}] must be hashable, got {shown(entry)}") from None
-        if repeated:
+            key = canonical(entry)
+        except UnfitError as unfit:
+            fit(f"categories[{i}]", unfit)
+        if key in seen:
             raise ValueError(f"categories must hold each category once, got {shown(entry)} twice")
-        seen[entry] = None
+        seen.add(key)
     return found
+
+
+def fit(place: str, unfit: UnfitError) -> NoReturn:
+    """Refuse a category or an id without a canonical form."""
+    if isinstance(unfit, RoundedFloatError):
+        raise ValueError(
+            f"{place} must be an integer or a float below 2**53 in size, got {unfit}: integers that a missing row made "
+            "floats may be rounded, and several of them one; give a nullable integer type, or text"
+        ) from None
+    raise TypeError(
+        f"{place} must be a number, text, bytes, a date, a duration, a UUID or a tuple of these, got {unfit}: give its "
+        "text"
+    ) from None
 
 
 def comparable_categories(names: list[Any], kind: Any) -> None:

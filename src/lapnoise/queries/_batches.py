@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import _check
+from lapnoise._canonical import is_missing
 from lapnoise._containers import is_series, unwrap
 
 __all__ = ["Batch", "batches", "dimensions", "is_batched", "missing", "read", "verify"]
@@ -85,7 +86,7 @@ def read(values: Any, numbers: bool) -> Batch:
         return _read_arrow(values, numbers)
     if isinstance(values, np.ma.MaskedArray):
         rows = np.flatnonzero(~np.ma.getmaskarray(values))
-        return Batch(len(values), [(rows, values.data[rows])])
+        return _subset(len(values), rows, values.data[rows], numbers)
     if is_series(values):
         if isinstance(values.dtype, np.dtype):
             return read(values.to_numpy(), numbers)
@@ -98,7 +99,7 @@ def read(values: Any, numbers: bool) -> Batch:
         return _read_objects(values, numbers)
     array = np.asarray(values)
     _check.one_dimension("values", array.ndim)
-    if array.dtype.kind == "O":
+    if array.dtype.kind in "OT":
         return _read_objects(array.tolist(), numbers)
     if numbers:
         _check.numeric(array.dtype)
@@ -159,7 +160,7 @@ def _read_objects(values: Any, numbers: bool) -> Batch:
     rows: dict[str, list[int]] = {"int64": [], "uint64": [], "float64": [], "object": []}
     found: dict[str, list[Any]] = {kind: [] for kind in rows}
     for i, entry in enumerate(values):
-        if _is_missing(entry):
+        if is_missing(entry):
             continue
         kind, value = _number(entry) if numbers else ("object", entry)
         rows[kind].append(i)
@@ -171,14 +172,6 @@ def _read_objects(values: Any, numbers: bool) -> Batch:
             array[:] = entries
             parts.append((np.array(rows[kind], np.intp), array))
     return Batch(len(values), parts)
-
-
-def _is_missing(entry: Any) -> bool:
-    if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(entry, float | np.floating):
-        return bool(entry != entry)
-    return isinstance(entry, Decimal) and entry.is_nan()
 
 
 def _number(entry: Any) -> tuple[str, int | float]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapnoise import _check
+from lapnoise._canonical import RoundedFloatError, UnfitError, canonical, is_rounded, text
 from lapnoise._numbers import fraction_up
 from lapnoise._threads import available_threads, run_blocks
 from lapnoise.queries import _batches
@@ -143,33 +146,52 @@ def _next_whole(edge: Fraction) -> int:
 
 
 def cells_of_categories(batch: Batch, places: dict[Any, int], grow: bool) -> NDArray[np.intp]:
-    """Return the place of each row's category; -1 for missing rows and, unless ``places`` may grow, for others."""
+    """Return the place of each row's category; -1 for missing rows and, unless ``places`` may grow, for others.
+
+    ``places`` are by canonical form.
+    """
     found = np.full(batch.length, -1, np.intp)
     for rows, values in batch.parts:
         lost = _batches.missing(values)
         known = np.ones(values.size, np.bool_) if lost is None else ~lost
         where = np.flatnonzero(known) if rows is None else rows[known]
         if values.dtype.kind == "O":
-            found[where] = _places(values[known].tolist(), places, grow)
+            found[where] = _places(values[known].tolist(), places, grow, where.__getitem__)
         else:
             unique, inverse = np.unique(values[known], return_inverse=True)
+            inverse = inverse.reshape(-1)
             listed = list(unique) if unique.dtype.kind in "mM" else unique.tolist()
-            found[where] = np.array(_places(listed, places, grow), np.intp)[inverse.reshape(-1)]
+            row_of = partial(_first_row, where, inverse)
+            found[where] = np.array(_places(listed, places, grow, row_of), np.intp)[inverse]
     return found
 
 
-def _places(entries: Iterable[Any], places: dict[Any, int], grow: bool) -> list[int]:
-    if grow:
-        return [places.setdefault(entry, len(places)) for entry in entries]
-    return [places.get(entry, -1) for entry in entries]
+def _first_row(where: NDArray[np.intp], inverse: NDArray[np.intp], place: int) -> int:
+    return int(where[np.flatnonzero(inverse == place)[0]])
+
+
+def _places(entries: list[Any], places: dict[Any, int], grow: bool, row_of: Callable[[int], int]) -> list[int]:
+    # Rows of a type that no given category is of lie in none; so do large floats, unless one could be a given integer.
+    told_apart = grow or any(map(is_rounded, places))
+    found = []
+    for i, entry in enumerate(entries):
+        try:
+            key = canonical(entry)
+        except UnfitError as unfit:
+            if grow or (told_apart and isinstance(unfit, RoundedFloatError)):
+                _check.fit(f"values[{row_of(i)}]", unfit)
+            found.append(-1)
+            continue
+        found.append(places.setdefault(key, len(places)) if grow else places.get(key, -1))
+    return found
 
 
 def sorted_categories(found: Iterable[Any]) -> list[Any]:
-    """Return categories in an order that depends on which they are alone: numbers, text, then others by their repr."""
+    """Return canonical categories in an order that depends on which they are alone: numbers, text, then others."""
 
     def place(entry: Any) -> tuple[int, Any, str]:
-        if isinstance(entry, int | float):
+        if isinstance(entry, int | float | Fraction):
             return 0, entry, ""
-        return (1, 0, entry) if isinstance(entry, str) else (2, 0, repr(entry))
+        return (1, 0, entry) if isinstance(entry, str) else (2, 0, text(entry))
 
     return sorted(found, key=place)

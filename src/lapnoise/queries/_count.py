@@ -42,7 +42,9 @@ def private_count(
         m. With ``person`` it is enforced: a person with more rows counts as m. Without, it is what the caller knows:
         every row is taken as one person's, and each person as having m rows at most.
     person : array_like of ints or text, optional
-        Whose each row is; rows without an id are not counted. ``values`` must be one array then.
+        Whose each row is; rows without an id are not counted. ``values`` must be one array then. Ids are alike whatever
+        their type is: 5 and 5.0. Floats of 2**53 or more in size are refused: one missing id makes a column of integers
+        floats, which would make several persons one.
     rng : Generator, optional
         None draws from ChaCha20 under a fresh key from the operating system. A seeded generator warns.
     ledger : PrivacyLedger, optional

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _check, _release, exact
 from lapnoise import sensitivity as sensitivities
+from lapnoise._canonical import canonical
 from lapnoise.mechanisms import DiscreteLaplaceMechanism
 from lapnoise.mechanisms._additive import generator_for
 from lapnoise.queries import _batches, _cells, _persons
@@ -56,17 +57,20 @@ def private_histogram(
     Parameters
     ----------
     values : array_like, Series, Arrow array, or iterable of these as batches
-        Real numbers with ``edges``, else rows of any hashable type. Missing rows (None, NaN, NaT, NA, null, masked) and
-        rows in no cell are not counted.
+        Real numbers with ``edges``, else numbers, text, bytes, dates, durations, UUIDs or tuples of these. Missing rows
+        (None, NaN, NaT, NA, null, masked) and rows in no cell are not counted.
     edges : sequence of float, str, Decimal or Fraction, optional
         Public edges e_0 < ... < e_n of n cells [e_i, e_i+1), the last one closed, as in `numpy.histogram`; values are
         compared with them exactly. The outer ones may be infinite.
     categories : sequence, optional
-        Public categories, each once.
+        Public categories, each once. Rows of any type that are equal count: True and 1.0 in category 1, a time in
+        whatever zone (one without counts as UTC, a date as its midnight).
     epsilon : float, str, Decimal or Fraction
         What the query costs, finite and > 0. A float counts as it prints.
     delta : float, str, Decimal or Fraction, optional
         For categories that are not known in advance: only those whose noisy count reaches a threshold are released.
+        Rows of other types are refused then, and so are floats of 2**53 or more in size: one missing row would make a
+        column of integers such floats.
     neighbours : {"add-remove", "replace"}, optional
         Relation between neighbouring data sets; the L1 sensitivity is m under the first and 2 m under the second.
     max_contributions : int, optional
@@ -82,7 +86,9 @@ def private_histogram(
     -------
     HistogramResult
         ``value`` is an int64 array of length n with ``edges``, else a dict from category to int. Counts may be
-        negative. With ``delta`` the order of categories is that of numbers, then of text.
+        negative. With ``delta`` the order of categories is that of numbers, then of text, and their types are those of
+        their values alone, whatever type the column has: an int, else a float, else a Fraction for numbers (1 for
+        True), a str for text, a datetime64 in UTC for dates and times.
 
     Notes
     -----
@@ -179,7 +185,7 @@ def exact_counts(
         for batch in _batches.batches(values, numbers=True):
             counts += limits.counts(batch)
         return [], counts
-    places = {name: i for i, name in enumerate(names or [])}
+    places = {canonical(name): i for i, name in enumerate(names or [])}
     if person is None:
         cells = 0 if names is None else len(names)
         counts = np.zeros(cells, np.int64)
@@ -194,6 +200,8 @@ def exact_counts(
             keys = _persons.digest(np.arange(limits.cells))
         else:
             rows = _cells.cells_of_categories(batch, places, grow=names is None)
+            if names is None:
+                rows = _in_order(rows, places)
             keys = _persons.digest(places)
         rows = _bounded(rows, keys, person, m)
         counts = np.bincount(rows, minlength=keys.size).astype(np.int64)
@@ -201,6 +209,16 @@ def exact_counts(
         return [], counts
     found = _cells.sorted_categories(name for name, place in places.items() if counts[place])
     return found, counts[[places[name] for name in found]] if found else np.zeros(0, np.int64)
+
+
+def _in_order(rows: NDArray[np.intp], places: dict[Any, int]) -> NDArray[np.intp]:
+    """Return rows by places in the order of categories, which depends on no other row, and renumber ``places`` so."""
+    order = _cells.sorted_categories(places)
+    numbers = np.full(len(order) + 1, -1, np.intp)  # the last one of rows in no cell
+    numbers[[places[name] for name in order]] = np.arange(len(order))
+    places.clear()
+    places.update((name, i) for i, name in enumerate(order))
+    return numbers[rows]
 
 
 def _bounded(rows: NDArray[np.intp], keys: NDArray[np.uint64], person: Any, m: int) -> NDArray[np.intp]:

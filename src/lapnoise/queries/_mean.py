@@ -133,7 +133,7 @@ def private_mean(
     _persons.verify(person, values)
     _check.ledger(ledger)
     named = _check.label(label, "private_mean")
-    moved = m * (2 if kind == "replace" else 1) if rows is None else min(m, rows)
+    moved = m * (2 if kind == "replace" else 1) if rows is None else m
     on = _bounds.choose(least, most, moved * (most - least), asked)
     r = Fraction(2) ** on.exponent
     sensitivity = moved * (on.most - on.least) * r

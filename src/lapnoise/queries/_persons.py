@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import _check
+from lapnoise._canonical import EXACT_FLOATS, RoundedFloatError, UnfitError, canonical, text
 from lapnoise.queries._batches import dimensions, is_batched, missing, read
 
 __all__ = ["Persons", "digest", "identify", "kept_rows", "rows_counted", "summed_steps", "verify"]
@@ -57,21 +58,37 @@ def identify(person: Any) -> Persons:
         _check.person_kind(ids.dtype)
         lost = missing(ids)
         known = np.ones(ids.size, np.bool_) if lost is None else ~lost
-        parts.append((np.flatnonzero(known) if rows is None else rows[known], ids[known]))
+        there = np.flatnonzero(known) if rows is None else rows[known]
+        parts.append((there, _told_apart(there, ids[known])))
     if not parts:
         return Persons(codes, np.empty(0, np.int64))
     where = np.concatenate([rows for rows, _ in parts])
     kinds = {ids.dtype.kind for _, ids in parts}
     if kinds == {"O"} or len(kinds) > 1:
         numbers: dict[Any, int] = {}
-        entries = [entry for _, ids in parts for entry in ids.tolist()]
+        entries = [canonical(entry) for _, ids in parts for entry in ids.tolist()]
         codes[where] = [numbers.setdefault(entry, len(numbers)) for entry in entries]
-        unique = np.empty(len(numbers), object)
-        unique[:] = list(numbers)
-        return Persons(codes, unique)
+        return Persons(codes, np.fromiter(numbers, object, len(numbers)))
     unique, inverse = np.unique(np.concatenate([ids for _, ids in parts]), return_inverse=True)
     codes[where] = inverse.reshape(-1)
     return Persons(codes, unique)
+
+
+def _told_apart(rows: NDArray[np.intp], ids: NDArray[Any]) -> NDArray[Any]:
+    """Return ids, objects in canonical form; refuse those that another row's being missing could have made one."""
+    if ids.dtype.kind == "f":
+        rounded = (np.abs(ids) >= np.float64(EXACT_FLOATS)) & (np.abs(ids) < np.inf)
+        if rounded.any():
+            _check.fit(f"person[{rows[np.argmax(rounded)]}]", RoundedFloatError("a float of 2**53 or more in size"))
+    if ids.dtype.kind != "O":
+        return ids
+    found = np.empty(ids.size, object)
+    for i, entry in enumerate(ids.tolist()):
+        try:
+            found[i] = canonical(entry)
+        except UnfitError as unfit:
+            _check.fit(f"person[{rows[i]}]", unfit)
+    return found
 
 
 def rows_counted(codes: NDArray[np.intp], m: int) -> int:
@@ -117,7 +134,8 @@ def kept_rows(
         Places in ``ids`` and in ``cell_keys``.
     ids : ndarray
     cell_keys : ndarray of uint64
-        What names a cell whatever the other data are.
+        What names a cell whatever the other data are. Where two are alike, the lesser cell comes first: so the order of
+        cells must be theirs too.
     m : int
     """
     if not persons.size or np.bincount(persons).max() <= m:
@@ -134,7 +152,7 @@ def kept_rows(
 
 
 def digest(entries: NDArray[Any] | Iterable[Any]) -> NDArray[np.uint64]:
-    """Return 64 bits for each entry, a function of its value alone: whole numbers themselves, a hash of anything else.
+    """Return 64 bits for each entry, a function of its canonical form: whole numbers themselves, a hash of the others.
 
     Not of its type: one missing id turns a pandas column of integers into floats, and must not change what is kept of
     the others.
@@ -146,10 +164,11 @@ def digest(entries: NDArray[Any] | Iterable[Any]) -> NDArray[np.uint64]:
 
 
 def _digest_of(entry: Any) -> int:
-    if isinstance(entry, int | np.integer | np.bool_) or (isinstance(entry, float) and entry.is_integer()):
-        return int(entry) % (1 << 64)
-    text = f"{type(entry).__name__} {entry!r}".encode(errors="surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+    key = canonical(entry)
+    if isinstance(key, int):
+        return key % (1 << 64)
+    content = text(key).encode(errors="surrogatepass")
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
 
 def _place_in_run(begins: NDArray[np.bool_]) -> NDArray[np.intp]:
