@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -33,6 +34,11 @@ class FloatMechanism(AdditiveMechanism):
         """
         length = _check.count("n", n, least=1)
         return self if self.changed is not None else type(self)(**{**self._parameters(), "changed": length})
+
+    def _steps_apart(self, distance: Any) -> int:
+        """Return how many steps apart, in L1 norm, values come to lie that differ by this much, at most."""
+        exact = _check.distance(distance)
+        return math.ceil(exact / self.lattice.granularity) + (self.changed or 1) - 1 if exact else 0
 
     def verify_floats(self) -> None:
         """Raise OverflowError where scale or granularity is beyond the floats, so that `add_noise` would refuse."""

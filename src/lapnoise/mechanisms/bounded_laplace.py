@@ -223,12 +223,10 @@ class BoundedLaplaceMechanism(FloatMechanism):
         distance : float, str, Decimal or Fraction
             At least 0, at its exact value.
         """
-        exact = _check.distance(distance)
-        if exact == 0:
+        steps = self._steps_apart(distance)
+        if steps == 0:
             return Fraction(0), Fraction(0)
-        coordinates = self.changed or 1
-        steps = math.ceil(exact / self.lattice.granularity) + coordinates - 1
-        loss = bounded_loss(self.lattice.t, self._last - self._first, steps, coordinates)
+        loss = bounded_loss(self.lattice.t, self._last - self._first, steps, self.changed or 1)
         return self._beside_delta(loss), self.delta
 
     def _beside_delta(self, loss: Fraction) -> Fraction:

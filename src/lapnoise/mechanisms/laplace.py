@@ -125,10 +125,9 @@ class LaplaceMechanism(FloatMechanism):
         distance : float, str, Decimal or Fraction
             At least 0, at its exact value.
         """
-        exact = _check.distance(distance)
-        if exact == 0:
+        steps = self._steps_apart(distance)
+        if steps == 0:
             return Fraction(0), Fraction(0)
-        steps = math.ceil(exact / self.lattice.granularity) + (self.changed or 1) - 1
         return steps / Fraction(self.lattice.t), Fraction(0)
 
     def _add(self, generator: Generator, values: NDArray[Any], target: NDArray[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -153,10 +152,9 @@ class TruncatedLaplaceMechanism(FloatMechanism):
         distance : float, str, Decimal or Fraction
             At least 0, at its exact value.
         """
-        exact = _check.distance(distance)
-        if exact == 0:
+        steps = self._steps_apart(distance)
+        if steps == 0:
             return Fraction(0), Fraction(0)
-        steps = math.ceil(exact / self.lattice.granularity) + (self.changed or 1) - 1
         mass = tail_bound(self.lattice.t, self._most, steps)
         if steps <= self.lattice.sensitivity:
             mass = min(mass, self.delta_attained)
