@@ -53,11 +53,16 @@ def test_two_files_on_one_budget(folder, capsys):
     )
     facts = shown(capsys, "show", "budget.db")
     assert len(facts.pop("head").partition(":")[2]) == 64
+    latest = facts.pop("latest")
+    assert [(entry["number"], entry["epsilon"], entry["state"]) for entry in latest] == [
+        (1, "3/5", "released"),
+        (3, "2/5", "released"),
+    ]
     assert facts == {
         "file": "budget.db",
-        "total": {"epsilon": "1", "delta": "0"},
-        "spent": {"epsilon": "1", "delta": "0"},
-        "remaining": {"epsilon": "0", "delta": "0"},
+        "total": {"epsilon": "1", "delta": "0", "epsilon_float": 1.0, "delta_float": 0.0},
+        "spent": {"epsilon": "1", "delta": "0", "epsilon_float": 1.0, "delta_float": 0.0},
+        "remaining": {"epsilon": "0", "delta": "0", "epsilon_float": 0.0, "delta_float": 0.0},
         "entries": 2,
         "reserved": 0,
     }
@@ -166,7 +171,7 @@ def test_the_target_is_not_published_where_the_ledger_fails(folder, monkeypatch)
         raise lapnoise.LedgerUnavailableError("the ledger could not be written")
 
     monkeypatch.setattr(Account, "record", fail)
-    assert main(["noise", "s.csv", "t.csv", *ASK, "--ledger", "budget.db"]) == 5
+    assert main(["noise", "s.csv", "t.csv", *ASK, "--ledger", "budget.db"]) == 4
     assert names(folder) == ["budget.db", "s.csv"]
     assert PrivacyLedger.open("budget.db").spent.epsilon == Fraction(3, 5)
 
@@ -220,7 +225,7 @@ def test_refusals(folder, capsys, arguments, code, message):
 def test_noise_without_a_good_ledger(folder, capsys, ledger):
     """Where the ledger is missing or none, nothing is noised."""
     Path("folder").mkdir()
-    assert main(["noise", "s.csv", "t.csv", *ASK, "--ledger", ledger]) == (5 if ledger == "s.csv" else 2)
+    assert main(["noise", "s.csv", "t.csv", *ASK, "--ledger", ledger]) == (3 if ledger == "s.csv" else 2)
     assert not Path("t.csv").exists()
     assert not Path("absent.db").exists()
 
@@ -241,9 +246,11 @@ def test_show_for_people(folder, capsys):
         "entries: 30, of which 0 reserved without a result",
     ]
     found = ledger.composition("1e-6")
-    assert lines[4] == "spent, by advanced composition: epsilon 3 for delta 1/1000000"
-    assert lines[5] == f"spent, by zCDP: epsilon {found.zcdp:.9g} for delta 1/1000000"
-    assert lines[6] == f"head: {ledger.head}"
+    assert [line.split(":")[0] for line in lines[4:14]] == [f"  {number}" for number in range(21, 31)]
+    assert lines[13].endswith("'', epsilon 1/10, delta 0, charged")
+    assert lines[14] == "spent, by advanced composition: epsilon 3 for delta 1/1000000"
+    assert lines[15] == f"spent, by zCDP: epsilon {found.zcdp:.9g} for delta 1/1000000"
+    assert lines[16] == f"head: {ledger.head} (entries and recorded results, and their hash)"
 
 
 def test_verify_says_what_is_wrong(folder, capsys):
@@ -340,3 +347,37 @@ def test_the_guide_runs(folder):
     exec(guide.split("```python\n")[1].split("```")[0], found)
     assert found["ledger"].remaining == (Fraction(2, 5), 0)
     assert [entry.state for entry in found["ledger"].entries()] == ["released"]
+
+
+@pytest.mark.parametrize("target", ["budget.db", "./budget.db", "budget.db-journal", "link.csv"])
+def test_the_ledger_is_never_the_target(folder, capsys, target):
+    """A result is never written over the ledger that is charged, by any name of it, nor over its journal."""
+    Path("link.csv").symlink_to("budget.db")
+    before = Path("budget.db").read_bytes()
+    for more in ([], ["--force"], ["--force", "--dry-run"]):
+        assert main(["noise", "s.csv", target, *ASK, "--ledger", "budget.db", "--format", "csv", *more]) in (2, 4)
+    assert Path("budget.db").read_bytes() == before
+    assert main(["noise", "s.csv", target, *ASK, "--ledger", "budget.db", "--format", "csv", "--force"]) == 2
+    assert "target must not be the ledger that is charged" in capsys.readouterr().err
+
+
+def test_a_bad_cell_says_what_it_cost(folder, capsys):
+    """Where cells turn out bad after the charge, the message says that it stands, and what is left."""
+    Path("bad.csv").write_text("a\n1\nx\n")
+    assert main(["noise", "bad.csv", "t.csv", "--columns", "a", *ASK, "--ledger", "budget.db"]) == 3
+    err = capsys.readouterr().err
+    assert (
+        f"epsilon 3/5 was charged as entry 1 of the ledger {folder / 'budget.db'} and stays so; epsilon 2/5 is left"
+        in err
+    )
+
+
+def test_long_amounts_are_readable(folder, capsys):
+    """An amount of many digits has a decimal beside it."""
+    ledger = PrivacyLedger.open("budget.db")
+    ledger.spend(0.1 + 0.2, label="=1+1")
+    capsys.readouterr()
+    main(["ledger", "show", "budget.db"])
+    assert "spent: epsilon 7500000000000001/25000000000000000 (about 0.3), delta 0" in capsys.readouterr().out
+    with pytest.raises(lapnoise.BudgetExhaustedError, match=r"delta 1/1000 was asked, .* and delta 0 is left"):
+        ledger.spend("0.1", "0.001")

@@ -408,3 +408,27 @@ def test_a_result_that_was_changed_is_found(tmp_path):
     assert ledger.verify().problems == ("results_stay is missing", "the result of entry 1 was changed or is missing")
     with pytest.raises(LedgerDamagedError, match="results_stay is missing"):
         PrivacyLedger.open(path)
+
+
+def test_a_refused_request_names_what_differs(ledger):
+    """Candidates and strata are public and belong to a request; the refusal names what is otherwise than before."""
+    choose, by_stratum = REAL["exponential"][0], REAL["stratified"][0]
+    ledger.release(choose, ["x", "y"], [1, 2], label="a", request_id="r")
+    ledger.release(by_stratum, np.zeros(2), ["a", "b"], label="a", request_id="s")
+    ledger.release(LAPLACE, [1.0], label="a", request_id="t")
+    for call, names in (
+        (lambda: ledger.release(choose, ["x", "z"], [1, 2], label="a", request_id="r"), "public"),
+        (lambda: ledger.release(by_stratum, np.zeros(2), ["a", "a"], label="a", request_id="s"), "public"),
+        (lambda: ledger.release(LAPLACE, np.zeros(1), label="a", request_id="t"), "inputs"),
+        (lambda: ledger.release(LAPLACE, [1.0], label="b", request_id="t", clamp=(0, 1)), "options, label"),
+        (lambda: ledger.release(LAPLACE, [1.0], label="a", request_id="t", data_version="2"), "data_version"),
+    ):
+        with pytest.raises(RequestRefusedError, match=f"as entry [0-9]+, which differs in {names}$"):
+            call()
+    assert ledger.release(choose, ["x", "y"], [9, 0], label="a", request_id="r") in ("x", "y")
+
+
+def test_memory_is_no_path():
+    """SQLite's name for memory is refused, since it would make a file of that name."""
+    with pytest.raises(ValueError, match="path must be the path of a file, got ':memory:'"):
+        PrivacyLedger(1, path=":memory:")

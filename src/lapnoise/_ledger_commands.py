@@ -14,7 +14,7 @@ from lapnoise._console import ExitCode, guarded, printable, say
 from lapnoise.errors import LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
-    from lapnoise.ledger import Amount, PrivacyLedger
+    from lapnoise.ledger import LedgerEntry, PrivacyLedger
 
 __all__ = ["ledger_commands"]
 
@@ -65,9 +65,12 @@ def show(path: str, as_json: bool) -> int:
         for name in ("total", "spent", "remaining"):
             click.echo(f"{name}: {_told(facts[name])}")
         click.echo(f"entries: {facts['entries']}, of which {facts['reserved']} reserved without a result")
+        for entry in facts["latest"]:
+            told = f"  {entry['number']}: {entry['time']}, {entry['label']!r}, {_told(entry)}, {entry['state']}"
+            click.echo(printable(told))
         for name, epsilon in facts.get("tighter", {}).items():
             click.echo(f"spent, by {name}: epsilon {epsilon:.9g} for delta {facts['total']['delta']}")
-        click.echo(f"head: {facts['head']}")
+        click.echo(f"head: {facts['head']} (entries and recorded results, and their hash)")
         return ExitCode.DONE
 
     return _answered(run)
@@ -134,7 +137,21 @@ def export(path: str, as_csv: bool, as_json: bool) -> int:
     return _answered(run)
 
 
-_COLUMNS = ("number", "time", "kind", "label", "epsilon", "delta", "state", "request_id", "private", "details", "hash")
+_COLUMNS = (
+    "number",
+    "time",
+    "kind",
+    "label",
+    "epsilon",
+    "delta",
+    "epsilon_float",
+    "delta_float",
+    "state",
+    "request_id",
+    "private",
+    "details",
+    "hash",
+)
 
 
 def _answered(run: Callable[[], int]) -> int:
@@ -158,11 +175,12 @@ def _facts(ledger: PrivacyLedger, path: str) -> dict[str, Any]:
     entries = ledger.entries()
     facts: dict[str, Any] = {
         "file": path,
-        "total": _amount(ledger.total),
-        "spent": _amount(ledger.spent),
-        "remaining": _amount(ledger.remaining),
+        "total": ledger.total.to_dict(),
+        "spent": ledger.spent.to_dict(),
+        "remaining": ledger.remaining.to_dict(),
         "entries": len(entries),
         "reserved": sum(entry.state == "reserved" for entry in entries),
+        "latest": [_latest(entry) for entry in entries[-_LATEST:]],
         "head": str(ledger.head),
     }
     if ledger.total.delta:
@@ -171,14 +189,22 @@ def _facts(ledger: PrivacyLedger, path: str) -> dict[str, Any]:
     return facts
 
 
-def _amount(amount: Amount) -> dict[str, str]:
-    from lapnoise.ledger._amounts import to_text
+def _latest(entry: LedgerEntry) -> dict[str, Any]:
+    facts = entry.to_dict()
+    return {name: facts[name] for name in ("number", "time", "label", *_AMOUNT, "state")}
 
-    return {"epsilon": to_text(amount.epsilon), "delta": to_text(amount.delta)}
+
+def _told(amount: dict[str, Any]) -> str:
+    texts = (
+        f"{name} {amount[name]}" + (f" (about {amount[name + '_float']:.9g})" if len(amount[name]) > _SHORT else "")
+        for name in ("epsilon", "delta")
+    )
+    return ", ".join(texts)
 
 
-def _told(amount: dict[str, str]) -> str:
-    return f"epsilon {amount['epsilon']}, delta {amount['delta']}"
+_AMOUNT = ("epsilon", "epsilon_float", "delta", "delta_float")
+_LATEST = 10
+_SHORT = 24
 
 
 def _cell(value: Any) -> Any:

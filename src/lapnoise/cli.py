@@ -19,10 +19,18 @@ from lapnoise._compare_command import compare
 from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, printable, say, show_warning
 from lapnoise._ledger_commands import ledger_commands
 from lapnoise._version import __version__
-from lapnoise.errors import InputDataError, LapnoiseWarning, LedgerError, OutputError
+from lapnoise.errors import (
+    BudgetExhaustedError,
+    InputDataError,
+    LapnoiseWarning,
+    LedgerDamagedError,
+    LedgerError,
+    OutputError,
+)
 
 if TYPE_CHECKING:
     from lapnoise.files import Receipt
+    from lapnoise.files._charge import Charge
     from lapnoise.files._noising import Noising
 
 __all__ = ["main"]
@@ -164,7 +172,9 @@ def noise(
         from lapnoise.files._noising import prepared
 
         bar = ProgressBar(shown=not quiet and sys.stderr.isatty())
+        charge = None
         try:
+            charge = None if ledger is None else Charge(ledger, dry_run=dry_run)
             with (
                 bar,
                 prepared(
@@ -182,19 +192,27 @@ def noise(
                     missing=missing or MISSING,
                     progress=bar.show,
                     threads=threads,
-                    charge=None if ledger is None else Charge(ledger, dry_run=dry_run),
+                    charge=charge,
                 ) as noising,
             ):
                 receipt = noising.plan if dry_run else _run(noising, bar)
         except InputDataError as error:
             say(f"{source}: {error}")
+            _say_charged(charge)
             return ExitCode.BAD_INPUT
         except OutputError as error:
             say(str(error))
+            _say_charged(charge)
             return ExitCode.NO_OUTPUT
-        except LedgerError as error:
+        except BudgetExhaustedError as error:
             say(str(error))
             return ExitCode.REFUSED
+        except LedgerDamagedError as error:
+            say(str(error))
+            return ExitCode.BAD_INPUT
+        except LedgerError as error:
+            say(str(error))
+            return ExitCode.NO_OUTPUT
         except OSError as error:
             say(f"source cannot be read: {source!r}: {error.strerror or type(error).__name__}")
             return ExitCode.USAGE
@@ -202,6 +220,8 @@ def noise(
             say(str(error))
             return ExitCode.USAGE
         _print_receipt(receipt, as_json=as_json, quiet=quiet)
+        if not (as_json or quiet):
+            _say_charged(charge)
         return ExitCode.DONE
 
     return guarded(run)
@@ -239,6 +259,11 @@ def _run(noising: Noising, bar: ProgressBar) -> Receipt:
         raise UnexpectedError from error
 
 
+def _say_charged(charge: Charge | None) -> None:
+    if charge is not None and charge.entry is not None:
+        say(charge.told)
+
+
 def _names(columns: tuple[str, ...]) -> list[str]:
     return [name for text in columns for name in next(csv.reader([text], skipinitialspace=True), [""])]
 
@@ -258,8 +283,6 @@ def _print_receipt(receipt: Receipt, *, as_json: bool, quiet: bool) -> None:
         f"the whole file costs epsilon {receipt.epsilon} (attained: {_rounded(receipt.epsilon_attained_float)})",
         receipt.cost,
     ]
-    if receipt.ledger is not None and receipt.ledger_entry is not None:
-        lines.append(f"charged as entry {receipt.ledger_entry} of the ledger {receipt.ledger}")
     for line in lines:
         if receipt.dry_run:
             click.echo(printable(line))

@@ -13,6 +13,7 @@ __all__ = [
     "file_format",
     "mechanism",
     "missing",
+    "not_the_ledger",
     "source",
     "target_format",
 ]
@@ -80,6 +81,12 @@ def source(path: Path) -> None:
     """Refuse standard input: a source is read twice."""
     if str(path) == "-":
         raise ValueError("source must be a file, since it is read twice, got '-'")
+
+
+def not_the_ledger(target: Path, same: bool) -> None:
+    """Refuse a target that is the ledger which is charged."""
+    if same:
+        raise ValueError(f"target must not be the ledger that is charged, got {str(target)!r}")
 
 
 def target_format(suffix: str, expected: str) -> None:

@@ -87,7 +87,7 @@ def ledger_path(value: Any) -> Path:
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"path must be a path, got {shown(value)}")
     told = os.fspath(value)
-    if not isinstance(told, str) or not told:
+    if not isinstance(told, str) or not told or told == ":memory:":
         raise ValueError(f"path must be the path of a file, got {shown(value)}")
     return Path(os.path.realpath(told))
 

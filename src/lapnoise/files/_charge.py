@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
-from lapnoise.ledger import PrivacyLedger
+from lapnoise._check import file_arguments
+from lapnoise.ledger import Amount, PrivacyLedger
 from lapnoise.ledger._release import describe
 
 __all__ = ["Charge"]
@@ -26,12 +28,28 @@ class Charge:
         self._ledger = ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger.open(ledger)
         self._dry_run = dry_run
         self._label = ""
+        self._cost: Amount | None = None
         self.entry: int | None = None
 
     @property
     def name(self) -> str:
         """The path of the ledger."""
         return "in memory" if self._ledger.path is None else str(self._ledger.path)
+
+    def refuse_target(self, target: Path) -> None:
+        """Refuse to write the result over the ledger, or over what SQLite keeps beside it."""
+        ledger = self._ledger.path
+        if ledger is None:
+            return
+        beside = [ledger.with_name(ledger.name + suffix) for suffix in ("", "-journal", "-wal", "-shm")]
+        same = target.exists() and ledger.exists() and target.samefile(ledger)
+        file_arguments.not_the_ledger(target, same or target.absolute() in [path.absolute() for path in beside])
+
+    @property
+    def told(self) -> str:
+        """What was charged, and what is left."""
+        cost, left = self._cost, self._ledger.remaining
+        return f"{cost} was charged as entry {self.entry} of the ledger {self.name} and stays so; {left} is left"
 
     def reserve(self, mechanism: Any, label: str, *, seeded: bool) -> None:
         """Charge what a mechanism was asked to cost; BudgetExhaustedError where it does not fit."""
@@ -41,6 +59,7 @@ class Charge:
             self._ledger._account.refuse_unless_fits(request.cost)
         else:
             self.entry = self._ledger._account.reserve(self._label, request.cost, request.details)[1]
+            self._cost = request.cost
 
     def record(self) -> None:
         """Record that the noise was drawn."""

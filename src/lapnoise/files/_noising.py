@@ -115,6 +115,8 @@ def prepared(
     rng = _generator(seed, threads)
     with Source(source_path) as opened:
         refuse_unsafe_target(target_path, source_path, force=force)
+        if charge is not None:
+            charge.refuse_target(target_path)
         whole = name == "discrete-laplace"
         file: Format = (
             NpyFile(opened, whole=whole)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from lapnoise.errors import BudgetExhaustedError, RequestRefusedError
-from lapnoise.ledger._amounts import Amount
+from lapnoise.ledger._amounts import Amount, to_text
 from lapnoise.ledger._chain import Book, Head, Row, State, Terms, encode, following, now
 from lapnoise.ledger._entry import entry_of
 from lapnoise.ledger._memory import MemoryStore
@@ -104,9 +104,10 @@ class Account:
                 return None, self._charge(book, "release", label, cost, request_id, encode(details)).number
             before = entry_of(earlier, cost).details
             if before.get("fingerprint") != details["fingerprint"]:
+                changed = ", ".join(_differing(before, earlier.label, details, label, earlier, cost))
                 raise RequestRefusedError(
-                    f"request_id {request_id!r} was charged before for something else, as entry {earlier.number}: "
-                    "mechanism, parameters, label, shape, version and data_version must be the same"
+                    f"request_id {request_id!r} was charged before for something else, as entry {earlier.number}, "
+                    f"which differs in {changed}"
                 )
             book.state()
             kept = kept_result(book, earlier.number)
@@ -148,8 +149,21 @@ class Account:
         spent = _after(total, state.spent, cost)
         if spent is None:
             rest = left(total, state.spent)
-            raise BudgetExhaustedError(f"budget exhausted: {cost} was asked, {rest} is left of {total}", cost, rest)
+            nothing = " and delta 0" if cost.delta and not rest.delta else ""
+            told = f"budget exhausted: {cost} was asked, {rest}{nothing} is left of {total}"
+            raise BudgetExhaustedError(told, cost, rest)
         return spent
+
+
+def _differing(
+    before: dict[str, Any], label_before: str, details: dict[str, Any], label: str, earlier: Row, cost: Amount
+) -> list[str]:
+    """Return the names of what one request has otherwise than another."""
+    names = sorted((set(before) | set(details)) - {"fingerprint", "rho", "steps"})
+    found = [name for name in names if encode(before.get(name)) != encode(details.get(name))]
+    found += ["label"] if label_before != label else []
+    same_cost = (earlier.epsilon, earlier.delta) == (to_text(cost.epsilon), to_text(cost.delta))
+    return found + ([] if same_cost else ["cost"]) or ["its module"]
 
 
 def left(total: Amount, spent: Amount) -> Amount:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 __all__ = ["Amount", "from_text", "to_text"]
 
+_SHORT = 24
+
 
 class Amount(NamedTuple):
     """Epsilon and delta, exactly."""
@@ -17,8 +19,19 @@ class Amount(NamedTuple):
 
     def __str__(self) -> str:
         """Return the amount in words: "epsilon 2/5", and the delta unless it is 0."""
-        told = f"epsilon {to_text(self.epsilon)}"
-        return f"{told} and delta {to_text(self.delta)}" if self.delta else told
+        told = f"epsilon {_readable(self.epsilon)}"
+        return f"{told} and delta {_readable(self.delta)}" if self.delta else told
+
+    def to_dict(self) -> dict[str, str | float]:
+        """Return both amounts as exact text and as the nearest floats."""
+        exact = {"epsilon": to_text(self.epsilon), "delta": to_text(self.delta)}
+        return {**exact, "epsilon_float": float(self.epsilon), "delta_float": float(self.delta)}
+
+
+def _readable(amount: Fraction) -> str:
+    """Return the exact text, and where that is long, a decimal beside it."""
+    text = to_text(amount)
+    return text if len(text) <= _SHORT else f"{text} (about {float(amount):.9g})"
 
 
 def to_text(amount: Fraction) -> str:

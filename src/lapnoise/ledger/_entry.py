@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from lapnoise.ledger._amounts import Amount, from_text, to_text
+from lapnoise.ledger._amounts import Amount, from_text
 from lapnoise.ledger._chain import CHARGES, Row
 
 __all__ = ["LedgerEntry", "entries_of", "entry_of"]
@@ -64,7 +64,7 @@ class LedgerEntry(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as a dictionary that ``json`` can write."""
-        return {**self._asdict(), "epsilon": to_text(self.epsilon), "delta": to_text(self.delta)}
+        return {**self._asdict(), **self.cost.to_dict()}
 
 
 def entry_of(row: Row, cost: Amount, *, released: bool = False) -> LedgerEntry:

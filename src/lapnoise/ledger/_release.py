@@ -50,6 +50,7 @@ def prepare(
         _check.values(unwrap(inputs[0])[0])
     if request_id is not None:
         _verify_keeping(method, inputs, options)
+    public = getattr(mechanism, "_public_inputs", ())
     told = {
         "inputs": [_form(value) for value in inputs],
         "options": {
@@ -59,6 +60,8 @@ def prepare(
         },
         "data_version": data_version,
     }
+    if public:
+        told["public"] = [_digest(inputs[i]) for i in public if i < len(inputs)]
     private = not getattr(options.get("rng"), "repeatable", False)
     return describe(mechanism, told, label=label, private=private)
 
@@ -117,6 +120,14 @@ def _form(value: Any) -> Any:
         # No dtype: which one NumPy would choose depends on the values.
         return [type(value).__name__, len(value)]
     return [type(value).__name__, list(np.shape(value)), str(getattr(value, "dtype", None))]
+
+
+def _digest(value: Any) -> str:
+    """Return a hash of public inputs, candidates or strata, which may be told apart by their values."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    listed = list(value) if isinstance(value, tuple | range) else value
+    return hashlib.sha256(repr(listed).encode()).hexdigest()
 
 
 def _canonical(value: Any) -> Any:

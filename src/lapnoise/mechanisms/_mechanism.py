@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 __all__ = ["Mechanism"]
 
@@ -12,6 +12,9 @@ class Mechanism:
     """An immutable set of parameters."""
 
     __slots__ = ()
+
+    _public_inputs: ClassVar[tuple[int, ...]] = ()
+    """Which inputs of a release are public, so that a ledger may tell requests apart by them."""
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is immutable; make another one to change {name}")

@@ -57,6 +57,7 @@ class SelectingMechanism(Mechanism):
 
     __slots__ = ("_lattice", "epsilon_asked", "monotonic", "sensitivity")
 
+    _public_inputs = (0,)
     _logarithmic: ClassVar[bool]
 
     epsilon_asked: Fraction

@@ -66,6 +66,7 @@ class StratifiedLaplaceMechanism(FloatMechanism):
 
     __slots__ = ("_exponent", "_laws", "strata", "strata_per_person")
 
+    _public_inputs = (1,)
     strata: tuple[Any, ...]
     strata_per_person: int
     _exponent: int | None
