@@ -18,7 +18,7 @@ from lapnoise import BudgetExhaustedError, LedgerDamagedError, LedgerUnavailable
 from lapnoise.ledger import Amount, Head
 from lapnoise.ledger._amounts import from_text, to_text
 
-ALMOST_NOTHING = ["5e-324", 5e-324, "1e-17", Fraction(1, 10**400), Decimal("1e-5000")]
+ALMOST_NOTHING = ["5e-324", 5e-324, "1e-17", Fraction(1, 10**400), Decimal("1e-1200")]
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -89,6 +89,53 @@ def test_tiny_spends_add_up():
     assert ledger.spent == (1, 0)
     with pytest.raises(BudgetExhaustedError):
         ledger.spend(1e-5)
+
+
+def test_amounts_have_a_size(make):
+    """Totals and charges of more than 4096 bits above or below the line are refused by name, and nothing is charged."""
+    rule = "must be a fraction of integers of at most 4096 bits, got "
+    for long in (Fraction(1, 2**4096), Fraction(2**4096 + 1, 2**4095), "1e-5000", "1e5000"):
+        with pytest.raises(ValueError, match=rf"^total_epsilon {rule}"):
+            PrivacyLedger(long)
+    with pytest.raises(ValueError, match=rf"^total_delta {rule}4097 bits$"):
+        PrivacyLedger(1, Fraction(1, 2**4096))
+    ledger = make(Fraction(2**4096 - 1), "0.5")
+    with pytest.raises(ValueError, match=rf"^epsilon {rule}4097 bits$"):
+        ledger.spend(Fraction(1, 2**4096))
+    with pytest.raises(ValueError, match=rf"^delta {rule}4097 bits$"):
+        ledger.can_spend(1, Fraction(1, 2**4096))
+    assert ledger.head.length == 0
+    ledger.spend(Fraction(1, 2**4095), Fraction(1, 2**4095))
+    assert ledger.spent == (Fraction(1, 2**4095),) * 2
+    with pytest.raises(BudgetExhaustedError, match=r"budget exhausted: .* \(about inf\) was asked"):
+        ledger.spend(2**4096 - 1)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_sums_have_a_size(make, name):
+    """Where the sum's denominator has grown past 8192 bits decimals alone are charged, exactly, and to the end."""
+    ledger = make(1, "0.5")
+    first, *long = (Fraction(1, base ** int(4000 / math.log2(base))) for base in (3, 7, 11))
+
+    def spend(amount):
+        return ledger.spend(amount) if name == "epsilon" else ledger.spend("1e-9", amount)
+
+    spend(first)
+    spend(long[0])
+    before = ledger.spent
+    with pytest.raises(
+        ValueError, match=rf"^{name} must be a decimal, such as 0\.1, where the sum .* 1\d{{4}} bits, more"
+    ):
+        spend(long[1])
+    assert ledger.spent == before
+    for amount in (first, "0.1", "1e-1200", Fraction(1, 2**4095)):
+        spend(amount)
+    index = ("epsilon", "delta").index(name)
+    expected = 2 * first + long[0] + Fraction("0.1") + Fraction(1, 10**1200) + Fraction(1, 2**4095)
+    assert ledger.spent[index] == expected
+    with pytest.raises(BudgetExhaustedError):
+        spend("0.9")
+    assert ledger.verify().ok
 
 
 def test_a_tiny_spend_is_never_lost(make):
@@ -310,7 +357,8 @@ def test_opening(tmp_path):
     first = PrivacyLedger(1, "1e-6", path)
     first.spend(0.5)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [entry.name for entry in tmp_path.iterdir()] == ["a.db"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.db", "a.db-lock"]
+    assert stat.S_IMODE((tmp_path / "a.db-lock").stat().st_mode) == 0o600
     for second in (
         PrivacyLedger.open(path),
         PrivacyLedger(1.0, 1e-6, str(path)),
@@ -336,7 +384,7 @@ def test_a_link_leads_to_the_ledger(tmp_path):
 def test_names_of_files(tmp_path, name):
     """Whatever a file is called, the ledger is in that file."""
     PrivacyLedger(1, path=tmp_path / name).spend(0.5)
-    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [name, f"{name}-lock"]
     assert PrivacyLedger(1, path=tmp_path / name).remaining.epsilon == Fraction(1, 2)
 
 

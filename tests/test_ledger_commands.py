@@ -30,7 +30,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def names(folder):
-    return sorted(entry.name for entry in folder.iterdir())
+    """Return the names of the files in a folder, but for the lock beside a ledger."""
+    return sorted(entry.name for entry in folder.iterdir() if entry.name != "budget.db-lock")
 
 
 def shown(capsys, *arguments):

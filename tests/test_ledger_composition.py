@@ -14,6 +14,7 @@ from ledger_stub import Stub
 
 import lapnoise
 from lapnoise import BudgetExhaustedError, PrivacyLedger
+from lapnoise._numbers import fraction_up
 from lapnoise.ledger import Amount
 from lapnoise.ledger._accounting import laplace_epsilon
 from lapnoise.ledger._composition import advanced, parallel_cost, zcdp_epsilon
@@ -223,6 +224,22 @@ def test_few_releases_cost_their_sum():
             ledger.composition(bad)
 
 
+@pytest.mark.parametrize("epsilon", ["1e60", "1e100", "1e300", "1e1200"])
+def test_huge_releases_cost_their_sum(epsilon):
+    """Where epsilon is beyond any use the sum is reported."""
+    ledger = PrivacyLedger("1e1200")
+    ledger.spend(epsilon)
+    told = fraction_up(Fraction(epsilon))
+    assert ledger.composition("1e-5") == (Fraction(1, 10**5), (Fraction(epsilon), 0), told, told, None)
+
+
+@pytest.mark.parametrize("exponent", [118, 119, 150, 250])
+def test_zcdp_of_huge_rho(exponent):
+    """A rho that leaves no order above 1 costs rho + 2 sqrt(rho ln(1/delta)), which is rho to 50 digits."""
+    rho = Fraction(10) ** exponent
+    assert zcdp_epsilon(rho, Fraction(1, 10**5)) == pytest.approx(float(rho), rel=1e-15)
+
+
 def test_accounting_names_its_extra(monkeypatch):
     """Without the package the error names the extra."""
     import sys
@@ -305,3 +322,11 @@ def test_accounting_of_everything_else():
     ledger.spend(0.5, "1e-6")
     more = ledger.composition("1e-5", accounting=True)
     assert found.accounting < more.accounting < found.accounting + 0.52
+
+
+@needs_accounting
+def test_accounting_beyond_floats():
+    """Where exp(epsilon) is no float the sum is reported, or nothing where its delta is too large."""
+    ledger = PrivacyLedger(10**4, "0.5")
+    ledger.spend(800)
+    assert ledger.composition("1e-5", accounting=True).accounting == 800.0

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import textwrap
+import threading
 from fractions import Fraction
 
 import fresh_process
@@ -424,6 +425,73 @@ def test_a_copy_restored_in_place(path):
         ledger.spend(0.1)
 
 
+def spent_elsewhere(path, times):
+    """Spend tenths in another process."""
+    script = "import sys, lapnoise\nledger = lapnoise.PrivacyLedger.open(sys.argv[1])\n"
+    fresh_process.run(f"{script}for _ in range({times}): ledger.spend('0.1', label='other')", path)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_copy_restored_in_place_that_went_on_as_often(path, times):
+    """It is refused when another process spent as often as this one did, and SQLite's counter is the same again."""
+    before = path.read_bytes()
+    ledger = PrivacyLedger.open(path)
+    for _ in range(times):
+        ledger.spend(0.1, label="own")
+    path.write_bytes(before)
+    spent_elsewhere(path, times)
+    with pytest.raises(LedgerDamagedError, match="older copy or another history"):
+        ledger.spend(0.1)
+    again = PrivacyLedger.open(path)
+    assert [entry.label for entry in again.entries()][4:] == ["other"] * times
+    assert again.verify().ok
+
+
+def test_a_ledger_has_one_name(path, tmp_path):
+    """A file with a second name, whose journal is another, is refused when it is opened, and when it is open."""
+    ledger = PrivacyLedger.open(path)
+    other = tmp_path / "other.db"
+    os.link(path, other)
+    for call in (lambda: ledger.spend(0.1), *(lambda name=name: PrivacyLedger.open(name) for name in (path, other))):
+        with pytest.raises(LedgerUnavailableError, match=r"the ledger has 2 names: .*; remove the other hard links"):
+            call()
+    other.unlink()
+    ledger.spend(0.6)
+    assert ledger.remaining == (0, 0)
+
+
+def test_a_second_name_of_a_moment(path, tmp_path):
+    """The second name that a file has while it is made is waited out."""
+    os.link(path, tmp_path / "made")
+    timer = threading.Timer(0.05, (tmp_path / "made").unlink)
+    timer.start()
+    PrivacyLedger.open(path).spend(0.6)
+    timer.join()
+
+
+def test_a_write_ahead_log_is_refused(path):
+    """A log turned on by somebody else, before or after the ledger was opened, ends its use until it is turned off."""
+    ledger = PrivacyLedger.open(path)
+    edit(path, "PRAGMA journal_mode = WAL")
+    for call in (lambda: ledger.spend(0.1), lambda: PrivacyLedger.open(path)):
+        with pytest.raises(
+            LedgerUnavailableError, match=r"was given a write-ahead log: .*'PRAGMA journal_mode = DELETE'"
+        ):
+            call()
+    assert "write-ahead log" in verified(path).problems[0]
+    ledger = None
+    edit(path, "PRAGMA journal_mode = DELETE")
+    PrivacyLedger.open(path).spend(0.6)
+
+
+def test_statistics_do_not_matter(path):
+    """The tables that ANALYZE adds are no tables of the ledger."""
+    ledger = PrivacyLedger.open(path)
+    edit(path, "ANALYZE")
+    ledger.spend(0.1)
+    assert PrivacyLedger.open(path).verify().ok
+
+
 def test_another_ledger_in_its_place(path, tmp_path):
     """A ledger of the same totals that is put in this one's place is another history, even where nothing was spent."""
     first = PrivacyLedger(1, path=tmp_path / "b.db")
@@ -454,10 +522,11 @@ def test_a_file_that_went_away(path):
     assert not path.exists()
 
 
-def test_a_journal_left_alone(tmp_path):
-    """No ledger is made beside another's rollback journal, which would be played back onto it."""
-    (tmp_path / "a.db-journal").write_bytes(b"x")
-    with pytest.raises(LedgerUnavailableError, match=r"a\.db-journal' is left of another; move it away"):
+@pytest.mark.parametrize("ending", ["journal", "wal", "shm"])
+def test_a_journal_left_alone(tmp_path, ending):
+    """No ledger is made beside another's journal or log, which would be played back onto it."""
+    (tmp_path / f"a.db-{ending}").write_bytes(b"x")
+    with pytest.raises(LedgerUnavailableError, match=rf"a\.db-{ending}' is left of another; move it away"):
         PrivacyLedger(1, path=tmp_path / "a.db")
 
 

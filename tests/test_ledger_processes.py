@@ -5,7 +5,9 @@ Forks happen in fresh processes, which have a time limit.
 
 import contextlib
 import json
+import linecache
 import signal
+import sys
 import textwrap
 import threading
 import time
@@ -16,6 +18,7 @@ import pytest
 
 from lapnoise import BudgetExhaustedError, LedgerUnavailableError, PrivacyLedger
 from lapnoise.ledger._memory import MemoryStore
+from lapnoise.ledger._sqlite import SqliteBook
 
 FORKING = """
 import json, multiprocessing, os, random, signal, sys, time
@@ -138,6 +141,8 @@ def test_a_ledger_without_its_lock_is_caught(monkeypatch):
     """The race has teeth: with a lock that locks nothing, and a look between check and charge, too many win."""
 
     class NoLock:
+        _is_owned = staticmethod(lambda: False)
+
         def __enter__(self):
             return self
 
@@ -363,3 +368,145 @@ def test_a_locked_file_is_refused_in_time(tmp_path):
     fresh_process.finish(holder, stdin="\n")
     ledger.spend(0.1)
     assert ledger.spent.epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_file_that_is_closed_inside_a_transaction(tmp_path, monkeypatch, write):
+    """Closing the file, which drops SQLite's locks, lets no other process in: neither to spend nor to roll back."""
+    path = tmp_path / "a.db"
+    ledger = PrivacyLedger(1, path=path)
+    ledger.spend(0.2)
+    ask = "ledger.spend('0.7')" if write else "ledger.spent"
+    script = f"""
+    import sys, lapnoise
+    try:
+        ledger = lapnoise.PrivacyLedger.open(sys.argv[1], timeout=0.1)
+        print({ask})
+    except lapnoise.LedgerUnavailableError as error:
+        print("locked" if "is locked by another process" in str(error) else error)
+    """
+    told = []
+    real = SqliteBook.append
+
+    def append(self, *arguments):
+        real(self, *arguments)
+        path.read_bytes()
+        told.append(fresh_process.run(textwrap.dedent(script), path))
+
+    monkeypatch.setattr(SqliteBook, "append", append)
+    ledger.spend(0.8)
+    assert told == ["locked\n"]
+    again = PrivacyLedger.open(path)
+    assert again.remaining == (0, 0)
+    assert len(again.entries()) == 2
+    assert again.verify().ok
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_a_ledger_is_not_used_inside_itself(tmp_path, monkeypatch, kind):
+    """A signal handler that comes inside a transaction is refused, at once, and what it interrupted is done."""
+    ledger = PrivacyLedger(1, path=None if kind == "memory" else tmp_path / "a.db")
+    book = MemoryStore if kind == "memory" else SqliteBook
+    real, told = book.append, []
+
+    def append(self, *arguments):
+        real(self, *arguments)
+        for call in (lambda: ledger.remaining, lambda: ledger.spend(0.1), ledger.entries):
+            with pytest.raises(LedgerUnavailableError, match="in use by this very thread:"):
+                call()
+            told.append("refused")
+
+    def handle(*_):
+        told.append(str(ledger.spent.epsilon))
+
+    monkeypatch.setattr(book, "append", append)
+    ledger.spend(0.1)
+    assert told == ["refused"] * 3
+    monkeypatch.undo()
+    before = signal.signal(signal.SIGUSR1, handle)
+    try:
+        signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert told[3:] == ["1/10"]
+    ledger.spend(0.9)
+    assert ledger.remaining == (0, 0)
+    assert ledger.verify().ok
+
+
+def test_an_interrupted_transaction_is_rolled_back(tmp_path):
+    """What an interruption left open, even in rolling back, does not keep the next charge out."""
+    ledger = PrivacyLedger(1, path=tmp_path / "a.db")
+    ledger._account._store._connected().execute("BEGIN IMMEDIATE")
+    ledger.spend(1)
+    assert ledger.remaining == (0, 0)
+
+
+def test_a_fork_is_told_by_more_than_its_number(tmp_path):
+    """A child that has the process id of its parent, as in a namespace of its own, may not spend from memory."""
+    script = """
+    ledger = PrivacyLedger(1)
+    own = os.getpid()
+    os.getpid = lambda: own
+    print(json.dumps([in_child(lambda: str(ledger.spend(1))), str(ledger.spend(1).epsilon)]))
+    """
+    told, spent = forking(script, tmp_path / "a.db")
+    assert told.startswith("LedgerUnavailableError: a ledger in memory belongs to the process that made it")
+    assert spent == "1"
+
+
+class Interrupting:
+    """Interrupt what is inside at one of the lines of the ledger or of contextlib that it comes to.
+
+    Lines that begin with "with" are come to again before what they hold is let go, where Python looks for no signal.
+    """
+
+    def __init__(self, line):
+        self.left = line
+        self.withs = set()
+
+    def _called(self, frame, event, argument):
+        name = frame.f_code.co_filename
+        if frame.f_lineno == frame.f_code.co_firstlineno:  # not a generator that goes on
+            self.withs = {place for place in self.withs if place[0] != id(frame)}
+        return self._traced if "/lapnoise/ledger/" in name or name.endswith("/contextlib.py") else None
+
+    def _traced(self, frame, event, argument):
+        text = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        again = (id(frame), frame.f_lineno) in self.withs
+        if text.lstrip().startswith("with "):
+            self.withs.add((id(frame), frame.f_lineno))
+        if event == "line" and not again:
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self._traced
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        sys.settrace(self._called)
+
+    def __exit__(self, *_):
+        sys.settrace(self.before)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_interrupted_at_any_line(tmp_path, kind):
+    """Whichever line of a spend is interrupted, it is charged whole or not at all, and the ledger goes on at once."""
+    ledger = PrivacyLedger(1, path=None if kind == "memory" else tmp_path / "a.db", timeout=0)
+    ledger.spend("1/1000000", label="first")
+    outcomes = []
+    for line in range(1, 1000):
+        before = len(ledger.entries())
+        try:
+            with Interrupting(line):
+                ledger.spend("1/1000000", label="interrupted")
+            break
+        except KeyboardInterrupt:
+            pass
+        outcomes.append(len(ledger.entries()) - before)
+    assert len(outcomes) > (30 if kind == "memory" else 90)
+    assert set(outcomes) == {0, 1}
+    assert ledger.spent.epsilon == Fraction(len(ledger.entries()), 10**6)
+    assert ledger.verify().ok

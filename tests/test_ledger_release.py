@@ -143,6 +143,7 @@ def test_what_a_release_leaves(ledger):
         {"mechanism": DISCRETE, "values": np.array([1, 2])},
         {"values": np.array([1.0])},
         {"values": np.array([[1.0, 2.0]])},
+        {"values": [[1.0], [2.0]]},
         {"values": np.array([1, 2])},
         {"values": np.array([1.0, 2.0], dtype=np.float32)},
         {"values": [1.0, 2.0]},
@@ -367,6 +368,44 @@ def test_a_selection_that_comes_again_is_the_same(chosen):
     again = ledger.release(mechanism, *asked, label="a", request_id="r", measure=[1, 2])
     assert mechanism.calls == 1
     assert (again, type(again)) == (first, type(first)) == (chosen, type(chosen))
+
+
+def test_lists_are_told_apart_by_their_shape(ledger):
+    """A list of two rows of one is not a list of two, nor of two rows of two."""
+    first = ledger.release(LAPLACE, [[1.0], [2.0]], label="a", request_id="r")
+    for other in ([1.0, 2.0], [[1.0, 1.0], [2.0, 2.0]], [[[1.0]], [[2.0]]], [[1.0]]):
+        with pytest.raises(RequestRefusedError, match="differs in inputs"):
+            ledger.release(LAPLACE, other, label="a", request_id="r")
+    assert bits(ledger.release(LAPLACE, [[8.0], [9.0]], label="a", request_id="r")) == bits(first)
+
+
+@pytest.mark.parametrize(
+    ("option", "one", "same", "other"),
+    [
+        ("measure", [1, 2, 3], np.array([1, 2, 3]), [100, 1, 1]),
+        ("exclude", [1], np.array([1]), [0]),
+        ("exclude", [True, False, False], np.array([True, False, False]), [False, False, True]),
+    ],
+    ids=["measure", "indices", "mask"],
+)
+def test_public_options_are_told_apart_by_value(ledger, option, one, same, other):
+    """The same request with another measure, or with others excluded, is refused; as a list or array it is the same."""
+    mechanism = ExponentialMechanism(epsilon="0.25", sensitivity=1)
+
+    def release(value):
+        chosen = {option: value}
+        return ledger.release(mechanism, ["a", "b", "c"], [9.0, 0.0, 0.0], label="a", request_id="r", **chosen)
+
+    first = release(one)
+    assert release(same) == first
+    for changed in (other, None):
+        with pytest.raises(RequestRefusedError, match="differs in options"):
+            release(changed)
+
+
+def test_candidates_of_several_shapes(ledger):
+    """Candidates may be anything where none is kept."""
+    assert ledger.release(Choosing(), ["a", [1, 2]], [1.0, 2.0], label="a") == [1, 2]
 
 
 def test_candidates_that_cannot_be_kept(ledger):

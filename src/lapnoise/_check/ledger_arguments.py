@@ -14,6 +14,7 @@ from lapnoise._check._rules import amount, count, positive_amount, shown
 
 __all__ = [
     "LARGEST_RESULT",
+    "charge_size",
     "disjoint",
     "ledger_head",
     "ledger_path",
@@ -25,6 +26,7 @@ __all__ = [
     "positive_delta",
     "releasing",
     "result_size",
+    "sum_size",
     "text",
     "timeout",
     "total_delta",
@@ -35,16 +37,53 @@ __all__ = [
 LARGEST_RESULT = 16 * 2**20
 """Bytes of a result that a ledger keeps for a request id."""
 
+_LARGEST_AMOUNT = 4096
+"""Bits above and below the line of an amount: some 1,200 decimal digits."""
+
+_LARGEST_SUM = 8192
+"""Bits of the sum's denominator from which on decimals alone are charged.
+
+Every other denominator may multiply it, and each charge takes as long as it is long; decimals of the size above add at
+most 4096 factors of 2 and 1764 of 5.
+"""
+
 
 def total_epsilon(value: Any) -> Fraction:
     """Return the epsilon of a whole budget as its text shows; finite and > 0."""
-    return positive_amount("total_epsilon", value, _numbers.as_printed)
+    total = positive_amount("total_epsilon", value, _numbers.as_printed)
+    _size("total_epsilon", total)
+    return total
 
 
 def total_delta(value: Any) -> Fraction:
     """Return the delta of a whole budget as its text shows; in [0, 1)."""
     rule = "at least 0 and less than 1"
-    return amount("total_delta", value, _numbers.as_printed, rule, lambda amount: 0 <= amount < 1)
+    total = amount("total_delta", value, _numbers.as_printed, rule, lambda amount: 0 <= amount < 1)
+    _size("total_delta", total)
+    return total
+
+
+def charge_size(epsilon: Fraction, delta: Fraction) -> None:
+    """Refuse a charge whose amounts are too long to be added up for ever."""
+    _size("epsilon", epsilon)
+    _size("delta", delta)
+
+
+def sum_size(name: str, before: Fraction, charged: Fraction, after: Fraction) -> None:
+    """Refuse a charge that makes a long denominator of the sum longer, unless it is a decimal."""
+    bits = after.denominator.bit_length()
+    longer = bits > _LARGEST_SUM and after.denominator > before.denominator
+    if longer and pow(10, _LARGEST_AMOUNT, charged.denominator):
+        raise ValueError(
+            f"{name} must be a decimal, such as 0.1, where the sum of all charges would be a fraction with a "
+            f"denominator of {bits} bits, more than {_LARGEST_SUM}, got {shown(charged)}"
+        )
+
+
+def _size(name: str, value: Fraction) -> None:
+    bits = max(value.numerator.bit_length(), value.denominator.bit_length())
+    if bits > _LARGEST_AMOUNT:
+        raise ValueError(f"{name} must be a fraction of integers of at most {_LARGEST_AMOUNT} bits, got {bits} bits")
 
 
 def positive_delta(value: Any) -> Fraction:

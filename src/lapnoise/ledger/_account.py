@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
+from lapnoise._check import ledger_arguments
 from lapnoise.errors import BudgetExhaustedError, RequestRefusedError
 from lapnoise.ledger._amounts import Amount, to_text
 from lapnoise.ledger._chain import Book, Head, Row, State, Terms, encode, following, now
@@ -173,5 +174,10 @@ def left(total: Amount, spent: Amount) -> Amount:
 
 def _after(total: Amount, spent: Amount, cost: Amount) -> Amount | None:
     """Return the sum after a charge, or None where it is more than the total."""
+    ledger_arguments.charge_size(*cost)
     after = Amount(spent.epsilon + cost.epsilon, spent.delta + cost.delta if cost.delta else spent.delta)
-    return after if after.epsilon <= total.epsilon and after.delta <= total.delta else None
+    if after.epsilon > total.epsilon or after.delta > total.delta:
+        return None
+    for name, *amounts in zip(("epsilon", "delta"), spent, cost, after, strict=True):
+        ledger_arguments.sum_size(name, *amounts)
+    return after

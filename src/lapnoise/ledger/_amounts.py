@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -25,13 +26,21 @@ class Amount(NamedTuple):
     def to_dict(self) -> dict[str, str | float]:
         """Return both amounts as exact text and as the nearest floats."""
         exact = {"epsilon": to_text(self.epsilon), "delta": to_text(self.delta)}
-        return {**exact, "epsilon_float": float(self.epsilon), "delta_float": float(self.delta)}
+        return {**exact, "epsilon_float": _nearest(self.epsilon), "delta_float": _nearest(self.delta)}
 
 
 def _readable(amount: Fraction) -> str:
     """Return the exact text, and where that is long, a decimal beside it."""
     text = to_text(amount)
-    return text if len(text) <= _SHORT else f"{text} (about {float(amount):.9g})"
+    return text if len(text) <= _SHORT else f"{text} (about {_nearest(amount):.9g})"
+
+
+def _nearest(amount: Fraction) -> float:
+    """Return the nearest float, inf beyond the largest."""
+    try:
+        return float(amount)
+    except OverflowError:
+        return math.inf
 
 
 def to_text(amount: Fraction) -> str:

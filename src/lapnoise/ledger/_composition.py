@@ -62,7 +62,10 @@ def composed(entries: Sequence[LedgerEntry], delta: Fraction, *, accounting: boo
     if accounting:
         from lapnoise.ledger._accounting import accounted
 
-        loss = accounted(entries, delta)
+        try:
+            loss = accounted(entries, delta)
+        except OverflowError:  # exp(epsilon) is beyond floats
+            loss = math.inf
         if simple.delta <= delta:
             loss = min(loss, fraction_up(simple.epsilon))
     return Composition(delta, simple, _by_advanced(entries, simple, delta), _by_zcdp(entries, simple, delta), loss)
@@ -107,6 +110,8 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
         plain = _up(exact + 2 * (exact * log).sqrt())
         # The bound holds at every order, so that the search for the best one need not be exact.
         order = 1 + _best_order(exact, log)
+        if order - 1 < _SLACK:
+            return plain  # so large a rho leaves an order of 1, to 50 digits
         tight = exact * order + (log + order * (1 - 1 / order).ln() - (order - 1).ln()) / (order - 1)
         return min(plain, max(_up(tight), 0.0))
 
@@ -143,7 +148,9 @@ def _by_zcdp(entries: Sequence[LedgerEntry], simple: Amount, delta: Fraction) ->
             else:
                 epsilon_rest, delta_rest = epsilon_rest + times * epsilon, delta_rest + times * own_delta
         if rho and delta_rest < delta:
-            bounds.append(fraction_up(epsilon_rest + Fraction(zcdp_epsilon(rho, delta - delta_rest))))
+            converted = zcdp_epsilon(rho, delta - delta_rest)
+            finite = math.isfinite(converted)
+            bounds.append(fraction_up(epsilon_rest + Fraction(converted)) if finite else converted)
     return min(bounds, default=None)
 
 

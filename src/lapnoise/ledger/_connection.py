@@ -49,10 +49,12 @@ def connect(path: Path, timeout: float) -> Connection:
 
 def create(path: Path, terms: Terms) -> bool:
     """Make a ledger's file with nothing spent; it appears whole or not at all. Return False where there is a file."""
-    journal = path.with_name(path.name + "-journal")
-    if os.path.lexists(journal) and not os.path.lexists(path):
-        # SQLite would play it back onto the new file.
-        raise LedgerUnavailableError(f"the ledger could not be made: {str(journal)!r} is left of another; move it away")
+    for ending in ("-journal", "-wal", "-shm"):
+        beside = path.with_name(path.name + ending)
+        if os.path.lexists(beside) and not os.path.lexists(path):
+            # SQLite would play it back onto the new file.
+            told = f"the ledger could not be made: {str(beside)!r} is left of another; move it away"
+            raise LedgerUnavailableError(told)
     temporary = path.with_name(f".{path.name[:50]}.lapnoise-{secrets.token_hex(8)}")
     try:
         # SQLite gives its journals the permissions of the file.

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
+from lapnoise.bits import fork
 from lapnoise.errors import LedgerUnavailableError
 from lapnoise.ledger._amounts import Amount
 from lapnoise.ledger._chain import Row, State, Terms, now
@@ -25,15 +26,20 @@ class MemoryStore:
         self._rows: list[Row] = []
         self._requests: dict[str, int] = {}
         self._contents: dict[int, tuple[int, bytes]] = {}
-        self._lock = threading.Lock()
-        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._process = _process()
 
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[MemoryStore]:
         """Hold the lock."""
-        if os.getpid() != self._process:
+        if _process() != self._process:
             raise LedgerUnavailableError(
                 "a ledger in memory belongs to the process that made it, not to a fork of it: give a path to share one"
+            )
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            raise LedgerUnavailableError(
+                "the ledger is in use by this very thread: a signal handler or a finalizer must not use it; nothing "
+                "was granted"
             )
         with self._lock:
             yield self
@@ -66,3 +72,8 @@ class MemoryStore:
     def rows(self) -> list[Row]:
         """Return all rows in order."""
         return list(self._rows)
+
+
+def _process() -> tuple[int, int]:
+    # Beside the process id, which a child in a namespace of its own may have in common with its parent.
+    return os.getpid(), fork.forks

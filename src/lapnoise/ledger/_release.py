@@ -21,6 +21,9 @@ from lapnoise.ledger._chain import encode
 
 __all__ = ["Request", "describe", "pack", "prepare", "unpack"]
 
+_PUBLIC = ("exclude", "measure")
+"""Options as long as the candidates that do not depend on data."""
+
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -54,7 +57,7 @@ def prepare(
     told = {
         "inputs": [_form(value) for value in inputs],
         "options": {
-            name: _canonical(value) if name == "clamp" else _form(value)
+            name: _canonical(value) if name == "clamp" else _digest(value) if name in _PUBLIC else _form(value)
             for name, value in options.items()
             if name not in ("rng", "threads", "out") and value is not None
         },
@@ -118,7 +121,10 @@ def _form(value: Any) -> Any:
         return type(value).__name__
     if isinstance(value, list | tuple):
         # No dtype: which one NumPy would choose depends on the values.
-        return [type(value).__name__, len(value)]
+        try:
+            return [type(value).__name__, *np.shape(value)]
+        except ValueError:  # candidates of several shapes
+            return [type(value).__name__, len(value)]
     return [type(value).__name__, list(np.shape(value)), str(getattr(value, "dtype", None))]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from lapnoise.errors import LedgerDamagedError, LedgerUnavailableError
 from lapnoise.ledger import _connection
 from lapnoise.ledger._amounts import Amount, from_text, to_text
 from lapnoise.ledger._chain import Head, Row, State, Terms, row_hash
+from lapnoise.ledger._lock import alone
 from lapnoise.ledger._schema import schema_problems
 
 if TYPE_CHECKING:
@@ -65,19 +67,44 @@ class SqliteStore:
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[SqliteBook]:
         """Run what is inside on one state of the file; it is kept, durably, only when it ends without an exception."""
-        with self._lock, _connection.explained(self.path):
-            connection = self._connected()
-            try:
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                book = SqliteBook(connection, self)
-                yield book
-                connection.execute("COMMIT")
-            except BaseException:
-                self._roll_back(connection)
-                raise
-            if book.read is not None:
-                self.known = book.read
-                self.seen = Head(book.read[1].length, book.read[1].hash)
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            # Neither the outer transaction nor its connection is touched. (A flag beside the lock could be left set by
+            # an interruption.)
+            raise LedgerUnavailableError(
+                f"the ledger is in use by this very thread: {str(self.path)!r}: a signal handler or a finalizer must "
+                "not use it; nothing was granted"
+            )
+        with self._lock:
+            self._identify()  # no lock file is made where there is no ledger
+            with _connection.explained(self.path), alone(self.path, self.timeout, write=write):
+                yield from self._transaction(write)
+
+    def _transaction(self, write: bool) -> Iterator[SqliteBook]:
+        connection = self._connected()
+        try:
+            # SQLite takes the pages that it holds for those of the file while a counter in the file stands as it was.
+            # A copy that was restored in place, and went on as often, stands so too: no page is kept.
+            connection.execute("PRAGMA shrink_memory")
+            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            self._verify_journal(connection)
+            book = SqliteBook(connection, self)
+            yield book
+            connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back(connection)
+            raise
+        if book.read is not None:
+            self.known = book.read
+            self.seen = Head(book.read[1].length, book.read[1].hash)
+
+    def _verify_journal(self, connection: Connection) -> None:
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()  # the mode is known once a page is read
+        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+        if mode == "wal":
+            raise LedgerUnavailableError(
+                f"the ledger was given a write-ahead log: {str(self.path)!r}: it must be one file; end all processes "
+                "that use it, and give it 'PRAGMA journal_mode = DELETE'"
+            )
 
     def __del__(self) -> None:
         # A connection of another process is left as it is.
@@ -106,6 +133,8 @@ class SqliteStore:
         if self._connection is not None and file != self._file:
             self._connection.close()  # another file was put in this one's place
             self._connection = None
+        if self._connection is not None and self._connection.in_transaction:
+            self._roll_back(self._connection)  # what an interrupted one left open
         if self._connection is None:
             connection = _connection.connect(self.path, self.timeout)
             try:
@@ -119,12 +148,22 @@ class SqliteStore:
         return self._connection
 
     def _identify(self) -> tuple[int, int]:
-        try:
-            status = os.stat(self.path)  # noqa: PTH116 - 2 us less than Path.stat, at every spend
-        except FileNotFoundError:
-            raise LedgerUnavailableError(f"there is no ledger at {str(self.path)!r}") from None
-        except OSError as error:
-            raise LedgerUnavailableError(f"the ledger cannot be opened: {str(self.path)!r}: {error.strerror}") from None
+        for patience in range(100, -1, -1):
+            try:
+                status = os.stat(self.path)  # noqa: PTH116 - 2 us less than Path.stat, at every spend
+            except FileNotFoundError:
+                raise LedgerUnavailableError(f"there is no ledger at {str(self.path)!r}") from None
+            except OSError as error:
+                told = f"the ledger cannot be opened: {str(self.path)!r}: {error.strerror}"
+                raise LedgerUnavailableError(told) from None
+            if status.st_nlink <= 1:
+                break
+            if patience == 0:
+                raise LedgerUnavailableError(
+                    f"the ledger has {status.st_nlink} names: {str(self.path)!r}: its journal goes by the name, so "
+                    "that by another one what a process left undone is missed; remove the other hard links"
+                )
+            time.sleep(0.005)  # a new file has two names for a moment
         return status.st_dev, status.st_ino
 
 

@@ -164,10 +164,14 @@ class PrivacyLedger:
 
         Raises
         ------
+        ValueError
+            If an amount has more than 4096 bits above or below the line, or makes a denominator of the sum that has
+            more than 8192 bits longer and is no decimal.
         BudgetExhaustedError
             If it does not fit; nothing is charged then.
         LedgerUnavailableError, LedgerDamagedError
-            If the ledger cannot answer: nothing may be released then.
+            If the ledger cannot answer, or is used inside another use of it, by a signal handler or a finalizer:
+            nothing may be released then.
         """
         cost, told = _cost(epsilon, delta), ledger_arguments.text("label", label)
         return entry_of(self._account.charge("spend", told, cost, "{}"), cost)
@@ -203,6 +207,16 @@ class PrivacyLedger:
         LedgerEntry
             The charge. Add-remove: the sum over the ``max_parts`` largest, so for one part per person the maximum.
             Replace: over twice as many, so for one part per person the two largest. Epsilon and delta each.
+
+        Notes
+        -----
+        A person who moves from one part to another is gone from the first and new in the second. So with "replace"
+        each part's cost must hold both where a person in it is replaced and where one is added or removed. A count
+        calibrated for one relation seldom costs the same in the other: a sum of values in [100, 101] changes by 1 when
+        a person is replaced and by 101 when one leaves. State the larger of the two costs of each part. A release that
+        has epsilon where a person is added or removed has at most 2 epsilon where one is replaced (with delta, delta
+        times 1 + exp(epsilon)): for parts that are known by that alone, state that much for the ``max_parts`` largest,
+        so that twice the largest is charged at least.
 
         Raises
         ------
