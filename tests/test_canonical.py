@@ -86,7 +86,7 @@ ALIKE = {
 def test_equals_have_one_form(shown):
     """Equal entries of all types have one form, of one type, with one text; taken again it stays."""
     keys = [canonical(entry) for entry in ALIKE[shown]]
-    assert {repr(key) for key in keys} == {shown}
+    assert {repr(key).replace("numpy.", "np.") for key in keys} == {shown}
     assert {type(key) for key in keys} == {type(keys[0])}
     assert len({text(key) for key in keys}) == len(set(keys)) == 1
     assert repr(canonical(keys[0])) == repr(keys[0])

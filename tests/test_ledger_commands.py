@@ -350,7 +350,7 @@ def test_the_guide_runs(folder):
     assert [entry.state for entry in found["ledger"].entries()] == ["released"]
 
 
-@pytest.mark.parametrize("target", ["budget.db", "./budget.db", "budget.db-journal", "link.csv"])
+@pytest.mark.parametrize("target", ["budget.db", "./budget.db", "budget.db-journal", "budget.db-lock", "link.csv"])
 def test_the_ledger_is_never_the_target(folder, capsys, target):
     """A result is never written over the ledger that is charged, by any name of it, nor over its journal."""
     Path("link.csv").symlink_to("budget.db")

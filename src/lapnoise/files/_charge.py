@@ -41,7 +41,7 @@ class Charge:
         ledger = self._ledger.path
         if ledger is None:
             return
-        beside = [ledger.with_name(ledger.name + suffix) for suffix in ("", "-journal", "-wal", "-shm")]
+        beside = [ledger.with_name(ledger.name + suffix) for suffix in ("", "-journal", "-wal", "-shm", "-lock")]
         same = target.exists() and ledger.exists() and target.samefile(ledger)
         file_arguments.not_the_ledger(target, same or target.absolute() in [path.absolute() for path in beside])
 
