@@ -1,4 +1,4 @@
-"""Every draw of exact noise is a function of its words alone, whichever tier answers (exactness.md, R14).
+"""Every draw of exact noise is a function of its words alone, whichever tier answers.
 
 The reference is `exact_oracles.magnitude`, mpmath intervals over a cell of uniforms. Random words hardly ever lie where
 tiers could differ, so words are also placed at the boundaries between integers; what even those cannot see, a
