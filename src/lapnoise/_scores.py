@@ -62,7 +62,7 @@ class ScoreLattice(NamedTuple):
 
 def choose(epsilon: Fraction, sensitivity: Fraction, monotonic: bool) -> ScoreLattice:
     """Return the lattice for these parameters; no score enters."""
-    exponent = min(0, _floor_log2(sensitivity) - _STEP_BITS)
+    exponent = min(0, lattice.floor_log2(sensitivity) - _STEP_BITS)
     exponent = max(exponent, lattice.LEAST_EXPONENT)  # no float is finer
     steps = math.ceil(sensitivity / Fraction(2) ** exponent)
     return ScoreLattice(exponent, steps, epsilon / (steps if monotonic else 2 * steps))
@@ -117,15 +117,10 @@ def _rounded(scores: NDArray[Any], exponent: int) -> NDArray[Any]:
 
 def _factors(rate: Fraction) -> tuple[float, float]:
     """Return two floats whose product is the penalty of a unit of score, within a relative 2^-53."""
-    exponent = _floor_log2(rate)
+    exponent = lattice.floor_log2(rate)
     if abs(exponent) > _MOST_EXPONENT:
         rate, exponent = Fraction(1), max(-_MOST_EXPONENT, min(exponent, _MOST_EXPONENT))
         first = exponent // 2
         return math.ldexp(1.0, first), math.ldexp(1.0, exponent - first)
     first = exponent // 2
     return math.ldexp(1.0, first), math.ldexp(float(rate / Fraction(2) ** exponent), exponent - first)
-
-
-def _floor_log2(x: Fraction) -> int:
-    g = x.numerator.bit_length() - x.denominator.bit_length()
-    return g if Fraction(2) ** g <= x else g - 1

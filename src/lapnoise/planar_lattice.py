@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lapnoise._numbers import fraction_down
-from lapnoise.lattice import LEAST_EXPONENT
+from lapnoise.lattice import LEAST_EXPONENT, floor_log2
 
 __all__ = ["MOST_T", "SQRT2", "PlanarLattice", "choose"]
 
@@ -86,10 +86,10 @@ def choose(epsilon: Fraction, radius: Fraction | None, exponent: int | None = No
 
 
 def _usual_exponent(epsilon: Fraction, radius: Fraction | None) -> int:
-    base = _floor_log2(1 / epsilon)
+    base = floor_log2(1 / epsilon)
     bits = LEAST_BITS
     if radius is not None:
-        bits = min(max(bits, base - _floor_log2(NEGLIGIBLE * radius / SQRT2)), MOST_BITS)
+        bits = min(max(bits, base - floor_log2(NEGLIGIBLE * radius / SQRT2)), MOST_BITS)
     return max(base - bits, LEAST_EXPONENT)
 
 
@@ -104,9 +104,3 @@ def _proposal_scale(alpha: float) -> float:
     while Fraction(t) ** 2 * square < 2:
         t = math.nextafter(t, math.inf)
     return t
-
-
-def _floor_log2(x: Fraction) -> int:
-    """Return the largest g with 2^g <= x."""
-    g = x.numerator.bit_length() - x.denominator.bit_length()
-    return g if Fraction(2) ** g <= x else g - 1

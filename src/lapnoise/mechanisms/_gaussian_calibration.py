@@ -33,7 +33,7 @@ import numpy as np
 from lapnoise._numbers import fraction_up
 from lapnoise.exact_gaussian import SHORT, shift_delta, smoothing_loss
 from lapnoise.exact_normal import FARTHEST_GAIN, delta_over_density, gaussian_delta, root_up
-from lapnoise.lattice import LEAST_EXPONENT
+from lapnoise.lattice import LEAST_EXPONENT, floor_log2
 
 __all__ = ["LARGEST_SIGMA", "Reach", "choose_exponent", "delta_bound", "largest_ratio", "least_sigma", "reach"]
 
@@ -82,8 +82,7 @@ def choose_exponent(epsilon: Fraction, delta: Fraction, l2_squared: Fraction, ch
     """
     ratio = largest_ratio(epsilon, delta)
     square = l2_squared / ratio**2
-    base = square.numerator.bit_length() - square.denominator.bit_length()
-    base = (base if Fraction(2) ** base <= square else base - 1) // 2
+    base = floor_log2(square) // 2
     exponents = [max(base - bits, LEAST_EXPONENT) for bits in range(LEAST_BITS, MOST_BITS + 1)]
     for exponent in exponents:
         if changed * Fraction(4) ** exponent <= l2_squared * NEGLIGIBLE**2:

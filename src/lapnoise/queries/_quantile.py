@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _check
 from lapnoise.generator import Generator
-from lapnoise.lattice import LEAST_EXPONENT
+from lapnoise.lattice import LEAST_EXPONENT, floor_log2
 from lapnoise.mechanisms import ExponentialMechanism
 from lapnoise.mechanisms._additive import generator_for
 from lapnoise.mechanisms._selecting import Field, winner
@@ -246,8 +246,8 @@ def bounded_places(values: Any, points: _Points, person: Any, m: int) -> NDArray
 def _points(low: Any, high: Any) -> _Points:
     least, most = _check.float_bounds(low, high)
     exponent = max(
-        _floor_log2(most - least) - _POINTS_BITS,
-        _floor_log2(max(abs(least), abs(most))) - _MANTISSA_BITS,  # no point between floats
+        floor_log2(most - least) - _POINTS_BITS,
+        floor_log2(max(abs(least), abs(most))) - _MANTISSA_BITS,  # no point between floats
         LEAST_EXPONENT,
     )
     r = Fraction(2) ** exponent
@@ -263,8 +263,3 @@ def _uniform_below(rng: Generator, n: int) -> int:
         word = int(rng.words(1)[0])
         if word < fair:
             return word % n
-
-
-def _floor_log2(x: Fraction) -> int:
-    g = x.numerator.bit_length() - x.denominator.bit_length()
-    return g if Fraction(2) ** g <= x else g - 1
