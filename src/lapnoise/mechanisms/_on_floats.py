@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -22,9 +23,15 @@ __all__ = ["FloatMechanism"]
 class FloatMechanism(AdditiveMechanism):
     """A mechanism on floats, whose parameters include ``changed``: how many coordinates one record can change."""
 
-    __slots__ = ("changed",)
+    __slots__ = ("_exponent", "changed")
 
+    _exponent: int | None
     changed: int | None
+
+    @property
+    def _granularity_asked(self) -> Fraction | None:
+        """The granularity that was given, or None where the parameters choose it."""
+        return None if self._exponent is None else Fraction(2) ** self._exponent
 
     def for_length(self, n: int) -> Self:
         """Return the mechanism for vectors of n coordinates, all of which one record may change.

@@ -83,9 +83,8 @@ class BoundedLaplaceMechanism(FloatMechanism):
     1.61156
     """
 
-    __slots__ = ("_exponent", "_first", "_last", "_loss", "_slack", "delta", "high", "low")
+    __slots__ = ("_first", "_last", "_loss", "_slack", "delta", "high", "low")
 
-    _exponent: int | None
     _first: int
     _last: int
     _loss: Fraction
@@ -124,7 +123,6 @@ class BoundedLaplaceMechanism(FloatMechanism):
         self._set(lattice=lattices.Lattice(chosen, steps, t))
 
     def _parameters(self) -> dict[str, Any]:
-        granularity = None if self._exponent is None else Fraction(2) ** self._exponent
         return {
             "epsilon": self.epsilon_asked,
             "sensitivity": self.sensitivity,
@@ -132,7 +130,7 @@ class BoundedLaplaceMechanism(FloatMechanism):
             "high": self.high,
             "delta": self.delta,
             "changed": self.changed,
-            "granularity": granularity,
+            "granularity": self._granularity_asked,
         }
 
     @property

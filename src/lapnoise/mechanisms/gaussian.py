@@ -84,13 +84,12 @@ class GaussianMechanism(FloatMechanism):
     3.73063
     """
 
-    __slots__ = ("_exponent", "_reach", "delta", "delta_attained", "integers", "l2_squared")
+    __slots__ = ("_reach", "delta", "delta_attained", "integers", "l2_squared")
 
     delta: Fraction
     delta_attained: Fraction
     integers: bool
     l2_squared: Fraction
-    _exponent: int | None
     _reach: Reach
 
     def __init__(
@@ -138,7 +137,7 @@ class GaussianMechanism(FloatMechanism):
             "delta": self.delta,
             "sensitivity": self.sensitivity if rational else SquareRoot(self.l2_squared),
             "changed": self.changed,
-            "granularity": None if self._exponent is None else Fraction(2) ** self._exponent,
+            "granularity": self._granularity_asked,
             "integers": self.integers,
         }
 

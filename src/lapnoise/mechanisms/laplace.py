@@ -66,9 +66,7 @@ class LaplaceMechanism(FloatMechanism):
     2.0
     """
 
-    __slots__ = ("_exponent",)
-
-    _exponent: int | None
+    __slots__ = ()
 
     def __init__(self, *, epsilon: Any, sensitivity: Any, changed: int | None = None, granularity: Any = None) -> None:
         asked = _check.epsilon(epsilon)
@@ -79,12 +77,11 @@ class LaplaceMechanism(FloatMechanism):
         self._set(epsilon_asked=asked, sensitivity=delta1, changed=bound, _exponent=exponent, lattice=chosen)
 
     def _parameters(self) -> dict[str, Any]:
-        granularity = None if self._exponent is None else Fraction(2) ** self._exponent
         return {
             "epsilon": self.epsilon_asked,
             "sensitivity": self.sensitivity,
             "changed": self.changed,
-            "granularity": granularity,
+            "granularity": self._granularity_asked,
         }
 
     @classmethod

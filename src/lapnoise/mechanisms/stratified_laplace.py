@@ -64,12 +64,11 @@ class StratifiedLaplaceMechanism(FloatMechanism):
     (5.0, Fraction(1, 1))
     """
 
-    __slots__ = ("_exponent", "_laws", "strata", "strata_per_person")
+    __slots__ = ("_laws", "strata", "strata_per_person")
 
     _public_inputs = (1,)
     strata: tuple[Any, ...]
     strata_per_person: int
-    _exponent: int | None
     _laws: tuple[LaplaceMechanism, ...]
 
     def __init__(
@@ -110,7 +109,7 @@ class StratifiedLaplaceMechanism(FloatMechanism):
             "epsilon": {name: law.epsilon_asked for name, law in zip(self.strata, self._laws, strict=True)},
             "sensitivity": self.sensitivity,
             "changed": self.changed,
-            "granularity": None if self._exponent is None else Fraction(2) ** self._exponent,
+            "granularity": self._granularity_asked,
             "strata_per_person": self.strata_per_person,
         }
 

@@ -73,9 +73,8 @@ class TruncatedLaplaceMechanism(FloatMechanism):
     11.3611
     """
 
-    __slots__ = ("_exponent", "_most", "delta", "delta_attained")
+    __slots__ = ("_most", "delta", "delta_attained")
 
-    _exponent: int | None
     _most: int
     delta: Fraction
     delta_attained: Fraction
@@ -96,13 +95,12 @@ class TruncatedLaplaceMechanism(FloatMechanism):
         self._set(delta=mass, delta_attained=attained, _most=most)
 
     def _parameters(self) -> dict[str, Any]:
-        granularity = None if self._exponent is None else Fraction(2) ** self._exponent
         return {
             "epsilon": self.epsilon_asked,
             "delta": self.delta,
             "sensitivity": self.sensitivity,
             "changed": self.changed,
-            "granularity": granularity,
+            "granularity": self._granularity_asked,
         }
 
     @property
