@@ -261,6 +261,20 @@ def test_what_can_be_checked_without_values_costs_nothing(mechanism, values, opt
     assert ledger.head.length == 0
 
 
+def test_a_measure_that_does_not_fit_costs_nothing():
+    """A measure is public, so one that only permute-and-flip refuses is refused before the charge as well."""
+    ledger = PrivacyLedger(1)
+    weighted = {"measure": [1, 0.5], "label": "a"}
+    with pytest.raises(ValueError, match=r"measure\[1\] must be 0 or 1 in permute-and-flip.*got 0.5"):
+        ledger.release(PermuteAndFlipMechanism(epsilon=0.25, sensitivity=1), ["x", "y"], [0, 1], **weighted)
+    assert ledger.head.length == 0
+    assert ledger.release(ExponentialMechanism(epsilon=0.25, sensitivity=1), ["x", "y"], [0, 1], **weighted) in {
+        "x",
+        "y",
+    }
+    assert ledger.spent.epsilon == Fraction(1, 4)
+
+
 def test_the_largest_result_that_is_kept(ledger):
     """Sixteen MiB are kept, and known from the shape."""
     stub = Stub(lambda values: np.asarray(values))

@@ -153,12 +153,20 @@ class SelectingMechanism(Mechanism):
         """Refuse what `select` would refuse, as far as that does not depend on the scores themselves."""
         n = _check.scores(scores).size
         weights = None if measure is None else _check.measure(measure, n)
+        if weights is not None:
+            self._verify_measure(weights)
         _check.eligible(weights, exclude, n)
         _check.candidates(candidates, n)
         verify_generator(rng, threads)
 
     def _field(self, scores: Any, measure: Any, exclude: Any) -> Field:
-        return Field(scores, measure, exclude)
+        field = Field(scores, measure, exclude)
+        if field.measure is not None:
+            self._verify_measure(field.measure)
+        return field
+
+    def _verify_measure(self, measure: NDArray[np.float64]) -> None:
+        """Refuse a measure that is one, but that this mechanism does not select under; the base takes them all."""
 
 
 def winner(mechanism: SelectingMechanism, rng: Generator, field: Field) -> int:

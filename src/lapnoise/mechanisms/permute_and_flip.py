@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import _check
-from lapnoise.mechanisms._selecting import Field, SelectingMechanism
+from lapnoise.mechanisms._selecting import SelectingMechanism
 
 __all__ = ["PermuteAndFlipMechanism"]
 
@@ -98,8 +98,5 @@ class PermuteAndFlipMechanism(SelectingMechanism):
             left, right = right, 2 * right
         return q * inside
 
-    def _field(self, scores: Any, measure: Any, exclude: Any) -> Field:
-        field = Field(scores, measure, exclude)
-        if field.measure is not None:
-            _check.zero_or_one(field.measure)
-        return field
+    def _verify_measure(self, measure: NDArray[np.float64]) -> None:
+        _check.zero_or_one(measure)
