@@ -12,7 +12,10 @@ import secrets
 import stat
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lapnoise.errors import OutputError
 
@@ -89,9 +92,9 @@ class Target:
         """Digest of the bytes written so far, in hexadecimal."""
         return self._digest.hexdigest()
 
-    def write(self, data: bytes) -> None:
-        """Append ``data``."""
-        rest = memoryview(data)
+    def write(self, data: bytes | NDArray[Any]) -> None:
+        """Append bytes, or those of a contiguous array."""
+        rest = memoryview(data if isinstance(data, bytes) else data.reshape(-1).view(np.uint8).data)
         self._digest.update(rest)
         try:
             while rest:
