@@ -130,7 +130,8 @@ def test_quiet_says_nothing(folder, capsys):
 def test_dry_run_prints_the_plan_and_makes_nothing(folder, capsys):
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--dry-run"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("s.csv -> t.csv: 2 cells in n would be noised, 1 missing, 3 rows\nlaplace noise of scale 2.0")
+    assert out.startswith("s.csv -> t.csv: 2 cells in n (decimal -> float64) would be noised, 1 missing, 3 rows\n")
+    assert out.splitlines()[1].startswith("laplace noise of scale 2.0")
     assert err == ""
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dry_run"] is True
@@ -353,7 +354,7 @@ def wait(*_):
     Path("drawing").touch()
     time.sleep(60)
 
-_cell_noise.CellNoise.add_to_decimals = wait
+_cell_noise.CellNoise.add_to_points = wait
 sys.exit(main(sys.argv[1:]))
 """
 

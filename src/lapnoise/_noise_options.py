@@ -60,7 +60,7 @@ def print_receipt(receipt: Receipt, *, as_json: bool, quiet: bool) -> None:
     if quiet:
         return
     columns = f" in {', '.join(receipt.columns)}" if receipt.columns else ""
-    types = f" ({', '.join(dict.fromkeys(receipt.types))})" if receipt.types else ""
+    types = f" ({', '.join(dict.fromkeys(receipt.types))})" if receipt.dry_run else ""
     subject = "each row" if receipt.local else "the whole file"
     by_stratum = receipt.scale_by_stratum
     scale = (

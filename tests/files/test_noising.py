@@ -35,12 +35,15 @@ def test_receipt(source):
     assert got.pop("elapsed_seconds") > 0
     assert got.pop("warning") == "The noise came from a seed, so that it can be drawn again: it protects nobody."
     assert "the whole file costs epsilon" in got.pop("cost")
+    assert [got.pop(name) for name in ("clip", "clamp", "fill", "strata", "scale_by_stratum")] == [None] * 5
     assert got == {
         "version": lapnoise.__version__,
         "source": str(source),
         "target": str(target),
         "format": "csv",
         "columns": ["n"],
+        "types": ["decimal -> float64"],
+        "local": False,
         "rows": 3,
         "cells_noised": 2,
         "cells_missing": 1,
@@ -48,6 +51,8 @@ def test_receipt(source):
         "epsilon_float": 0.5,
         "epsilon_attained": "1/2",
         "epsilon_attained_float": 0.5,
+        "delta": "0",
+        "delta_attained": "0",
         "sensitivity": "3",
         "sensitivity_float": 3.0,
         "changed": 3,
@@ -60,13 +65,17 @@ def test_receipt(source):
         "dry_run": False,
         "ledger": None,
         "ledger_entry": None,
+        "source_sha256": None,
         "target_sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
     }
 
 
-def test_receipt_holds_nothing_of_the_source(source):
+def test_receipt_holds_nothing_of_the_source_unless_asked(source):
     receipt = add_noise(source, source.with_name("t.csv"), epsilon=1, sensitivity=1)
-    assert hashlib.sha256(source.read_bytes()).hexdigest() not in str(receipt)
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    assert digest not in str(receipt)
+    receipt = add_noise(source, source.with_name("u.csv"), epsilon=1, sensitivity=1, digest_source=True)
+    assert receipt.source_sha256 == digest
 
 
 def test_seed_gives_the_same_bytes_twice(source):
@@ -172,7 +181,7 @@ def test_progress(source, monkeypatch):
         ({"epsilon": "nan"}, ValueError, "epsilon must be finite and > 0, got 'nan'"),
         ({"epsilon": float("inf")}, ValueError, "epsilon must be finite and > 0, got inf"),
         ({"epsilon": "half"}, TypeError, "epsilon must be a number"),
-        ({"epsilon": None}, TypeError, "epsilon must be a number"),
+        ({"epsilon": None}, ValueError, "epsilon must be given for mechanism 'laplace'"),
         ({"sensitivity": 0}, ValueError, "sensitivity must be finite and > 0, got 0"),
         ({"sensitivity": True}, TypeError, "sensitivity must be a number"),
         (
@@ -180,8 +189,8 @@ def test_progress(source, monkeypatch):
             OverflowError,
             "scale and granularity must be floats to release floats, got scale inf",
         ),
-        ({"mechanism": "gauss"}, ValueError, "mechanism must be 'laplace' or 'discrete-laplace', got 'gauss'"),
-        ({"mechanism": None}, ValueError, "mechanism must be 'laplace' or 'discrete-laplace', got None"),
+        ({"mechanism": "gauss"}, ValueError, "mechanism must be one of 'laplace', .*, got 'gauss'"),
+        ({"mechanism": None}, ValueError, "mechanism must be one of 'laplace', .*, got None"),
         ({"changed": 0}, ValueError, "changed must be >= 1, got 0"),
         ({"changed": 1.0}, TypeError, r"changed must be an int, got 1\.0"),
         ({"changed": -1, "mechanism": "discrete-laplace"}, ValueError, "changed must be >= 1, got -1"),
@@ -320,8 +329,8 @@ import re, sys
 from pathlib import Path
 from lapnoise.files import _cell_noise, _npy, add_noise
 _npy.MAPPED_VALUES = 1 << 18
-_cell_noise.CellNoise.add = lambda self, values: values
-_cell_noise.CellNoise.add_to_decimals = lambda self, values, cells: values
+_cell_noise.CellNoise.add = lambda self, values, *_: _cell_noise.Noised(values, None)
+_cell_noise.CellNoise.add_to_points = lambda self, points, *_: _cell_noise.Noised(points.base, None)
 add_noise(sys.argv[1], sys.argv[2], epsilon=1, sensitivity=1, columns=sys.argv[3:] or None)
 print(re.search("VmHWM:[^0-9]*([0-9]+) kB", Path("/proc/self/status").read_text())[1])
 """

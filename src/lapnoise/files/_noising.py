@@ -188,7 +188,7 @@ def _plan(asked: Terms, mechanism: FileMechanism, release: FileMechanism, conten
         epsilon_float=nearest_float(mechanism.epsilon_asked),
         sensitivity=exact_text(mechanism.sensitivity, asked.sensitivity_given),
         sensitivity_float=nearest_float(mechanism.sensitivity),
-        changed=getattr(release, "changed", None) or max(contents.cells, 1),
+        changed=_changed(asked, release, contents),
         **law_of(release),
         cost=asked.cost(),
         mechanism=asked.name,
@@ -203,6 +203,12 @@ def _plan(asked: Terms, mechanism: FileMechanism, release: FileMechanism, conten
         target_sha256=None,
         elapsed_seconds=0.0,
     )
+
+
+def _changed(asked: Terms, release: FileMechanism, contents: Contents) -> int:
+    if asked.local:
+        return contents.cells // max(contents.rows, 1)
+    return asked.changed or getattr(release, "changed", None) or max(contents.cells, 1)
 
 
 def _counter(progress: Progress | None, stage: str, unit: str, total: int | None) -> Callable[[int], None]:

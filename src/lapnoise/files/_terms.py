@@ -67,6 +67,8 @@ class Terms:
         What a missing cell counts as; None leaves it missing.
     strata
         Name of the column that says which stratum a row belongs to.
+    changed
+        How many cells one person can change at most, where that was given.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Terms:
     clamp: tuple[Any, Any] | None
     fill: Fraction | None
     strata: str | None
+    changed: int | None
     _given: FileMechanism | None
     _parameters: Mapping[str, Any]
 
@@ -125,8 +128,7 @@ class Terms:
     def _bounds_in_a_row(self, columns: tuple[str, ...], cells_per_row: int) -> list[Bounds]:
         if isinstance(self.clip, Mapping):
             return [self.clip[name] for name in columns]
-        assert self.clip is not None  # local noise has bounds
-        return [self.clip] * cells_per_row
+        return [self.clip] * cells_per_row if self.clip else []
 
 
 def terms(
@@ -174,6 +176,7 @@ def terms(
         clamp=None if clamp is None else file_arguments.clamp(clamp),
         fill=filled,
         strata=stratum,
+        changed=changed,
         _given=given,
         _parameters=parameters,
     )
