@@ -214,7 +214,7 @@ USAGE = [
     (["s.csv", "t.csv", "u.csv", *AMOUNTS], "unexpected extra argument"),
     (["absent.csv", "t.csv", *AMOUNTS], "source cannot be read: 'absent.csv': No such file or directory"),
     (["s.csv/s.csv", "t.csv", *AMOUNTS], "source cannot be read: 's.csv/s.csv': Not a directory"),
-    (["s.parquet", "t.csv", *AMOUNTS], "source must end in .csv, .tsv or .npy unless format is given"),
+    (["s.txt", "t.csv", *AMOUNTS], "source must end in one of .csv, .tsv"),
     (["s.csv", "t.npy", *AMOUNTS], "target must have the format of the source"),
     (["s.csv", "s.csv", *AMOUNTS, "--force"], "target must not be the source"),
     (["s.csv", "./s.csv", *AMOUNTS], "target must not be the source"),

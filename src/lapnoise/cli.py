@@ -183,6 +183,8 @@ def noise(source: str, target: str, **given: Any) -> int:
     dry_run, as_json, quiet = (given.pop(name) for name in ("dry_run", "as_json", "quiet"))
     ledger = given.pop("ledger")
     options = noise_options(given)
+    if target == "-" and as_json and not dry_run:
+        raise click.UsageError("--json and DST - cannot be given together: both print on standard output")
 
     def run() -> int:
         from lapnoise.files._charge import Charge

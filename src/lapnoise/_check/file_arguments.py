@@ -33,13 +33,14 @@ __all__ = [
     "missing",
     "no_columns",
     "not_the_ledger",
-    "source",
     "strata",
     "target_format",
 ]
 
 _OTHER_FORMATS = {".arrow", ".feather", ".gz", ".json", ".npz", ".orc", ".parquet", ".xls", ".xlsx", ".zip", ".zst"}
 _FORMAT_OF_SUFFIX = {".csv": "csv", ".tsv": "csv", ".npy": "npy"}
+
+FORMATS = ("csv", "npy")
 
 
 Bounds = tuple[Fraction, Fraction]
@@ -242,21 +243,19 @@ def missing(value: Any) -> frozenset[bytes]:
     return frozenset(text.strip().encode("utf-8", "surrogateescape") for text in texts)
 
 
-def file_format(value: Any, suffix: str) -> str:
-    """Return "csv" or "npy", as asked or else by the suffix of the source."""
-    if value is None:
-        if suffix.lower() not in _FORMAT_OF_SUFFIX:
-            raise ValueError(f"source must end in .csv, .tsv or .npy unless format is given, got suffix {suffix!r}")
-        return _FORMAT_OF_SUFFIX[suffix.lower()]
-    if value not in ("csv", "npy"):
-        raise ValueError(f"format must be 'csv' or 'npy', got {value!r}")
-    return str(value)
-
-
-def source(path: Path) -> None:
-    """Refuse standard input: a source is read twice."""
-    if str(path) == "-":
-        raise ValueError("source must be a file, since it is read twice, got '-'")
+def file_format(value: Any, suffix: str, *, stream: bool) -> str:
+    """Return the format, as asked or else by the suffix of the source; a stream is CSV."""
+    if value is not None and value not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, got {value!r}")
+    if stream and value not in (None, "csv"):
+        raise ValueError(f"source and target must be files for format {value!r}, got '-' for one of them")
+    if value is not None:
+        return str(value)
+    found = _FORMAT_OF_SUFFIX.get(suffix.lower(), "csv" if stream else None)
+    if found is None or (stream and found != "csv"):
+        known = ", ".join(_FORMAT_OF_SUFFIX)
+        raise ValueError(f"source must end in one of {known} unless format is given, got suffix {suffix!r}")
+    return found
 
 
 def not_the_ledger(target: Path, same: bool) -> None:

@@ -16,7 +16,7 @@ from lapnoise.files._decimals import exact_value, nearest_points
 from lapnoise.files._rows import Block, RowReader
 from lapnoise.files._source import Source
 from lapnoise.files._split import content
-from lapnoise.files._target import Target
+from lapnoise.files._target import Output
 from lapnoise.files._terms import Terms
 
 __all__ = ["CsvFile"]
@@ -92,7 +92,7 @@ class CsvFile:
             done(rows)
         return self._contents(rows, missing)
 
-    def noise(self, target: Target, cell_noise: CellNoise, done: Done, threads: int) -> Contents:
+    def noise(self, target: Output, cell_noise: CellNoise, done: Done, threads: int) -> Contents:
         """Read the whole file again and write it with noise; cell i of a noised column is number i there."""
         reader = RowReader(self._source, self._delimiter)
         if reader.head != self._head:

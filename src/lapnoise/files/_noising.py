@@ -23,6 +23,7 @@ from lapnoise.files._csv import CsvFile
 from lapnoise.files._npy import NpyFile
 from lapnoise.files._receipt import SEEDED, Receipt, described, exact_text, law_of, nearest_float
 from lapnoise.files._source import Source
+from lapnoise.files._streams import STANDARD, StandardOutput
 from lapnoise.files._target import Target, refuse_unsafe_target
 from lapnoise.files._terms import FileMechanism, Terms, terms
 from lapnoise.generator import default_rng
@@ -60,7 +61,8 @@ class Noising:
         contents, unit = self._contents, self._file.unit
         total = contents.rows if unit == "rows" else contents.cells
         done = _counter(progress, "noise", unit, total)
-        with Target(self._target, force=self._force) as target:
+        to_file = str(self._target) != STANDARD
+        with Target(self._target, force=self._force) if to_file else StandardOutput() as target:
             try:
                 found = self._file.noise(target, self._cell_noise, done, self._threads)
             except InputDataError:
@@ -110,8 +112,9 @@ def prepared(
     absent = file_arguments.missing(missing)
     separator = None if delimiter is None else file_arguments.delimiter(delimiter)
     source_path, target_path = Path(source), Path(target)
-    file_arguments.source(source_path)
-    kind = file_arguments.file_format(format, source_path.suffix)
+    kind = file_arguments.file_format(
+        format, source_path.suffix, stream=STANDARD in map(str, (source_path, target_path))
+    )
     file_arguments.target_format(target_path.suffix, kind)
     if kind == "npy":
         file_arguments.no_columns(names, separator, asked.strata, asked.clip)
@@ -121,7 +124,8 @@ def prepared(
         warnings.warn(SEEDED, SeededNoiseWarning, stacklevel=2)
     with ExitStack() as opened:
         origin = opened.enter_context(Source(source_path, digest=digest))
-        refuse_unsafe_target(target_path, source_path, force=force)
+        if str(target_path) != STANDARD:
+            refuse_unsafe_target(target_path, source_path, force=force)
         if charge is not None:
             charge.refuse_target(target_path)
         file: Format = (
@@ -136,6 +140,7 @@ def prepared(
             charge.reserve(mechanism, f"{os.fspath(source)} -> {os.fspath(target)}", seeded=seed is not None)
         contents = header.contents
         read_before = dry_run or contents is None
+        origin.read_twice = read_before
         if contents is None or dry_run:
             origin.rewind()
             contents = file.check(_counter(progress, "check", file.unit, None))

@@ -8,9 +8,10 @@ import stat
 import zlib
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from lapnoise.errors import InputDataError
+from lapnoise.files._streams import STANDARD, standard_input
 
 __all__ = ["Source"]
 
@@ -21,9 +22,15 @@ class Source:
     Parameters
     ----------
     path
-        The file. It stays open for both readings, so replacing it by another file of the same name has no effect.
+        The file, or "-" for standard input. It stays open for both readings, so replacing it by another file of the
+        same name has no effect.
     digest
         Whether to compute the SHA-256 of what is read last.
+
+    Attributes
+    ----------
+    read_twice
+        Whether a checksum tells if two readings saw the same; set to False where there is but one.
 
     Raises
     ------
@@ -35,11 +42,8 @@ class Source:
 
     def __init__(self, path: Path, *, digest: bool = False) -> None:
         self.path = path
-        # Before the open, which would wait for a writer if this is a pipe.
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise ValueError(f"source must be a regular file, since it is read twice, got {str(path)!r}")
-        self._file = path.open("rb")
+        self._file = standard_input() if str(path) == STANDARD else _opened(path)
+        self.read_twice = True
         self._checksum = 0
         self._digest = hashlib.sha256() if digest else None
         self._first: tuple[int | None, tuple[int, int]] = (None, self._stamp())
@@ -65,8 +69,9 @@ class Source:
     def read(self, size: int = -1) -> bytes:
         """Return the next ``size`` bytes, fewer only at the end of the file."""
         data = self._file.read(size)
-        # Changes are to be noticed, not forgeries: a digest would take as long as the noise itself.
-        self._checksum = zlib.crc32(data, self._checksum)
+        if self.read_twice:
+            # Changes are to be noticed, not forgeries: a digest would take as long as the noise itself.
+            self._checksum = zlib.crc32(data, self._checksum)
         if self._digest is not None:
             self._digest.update(data)
         return data
@@ -94,7 +99,7 @@ class Source:
         self._file.close()
 
     def _whole_checksum(self) -> int | None:
-        return self._checksum if self._file.tell() == self.size else None
+        return self._checksum if self.read_twice and self._file.tell() == self.size else None
 
     def _stamp(self) -> tuple[int, int]:
         status = os.fstat(self._file.fileno())
@@ -107,3 +112,11 @@ class Source:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _opened(path: Path) -> IO[bytes]:
+    # Before the open, which would wait for a writer if this is a pipe.
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ValueError(f"source must be a regular file, since it is read twice, or '-', got {str(path)!r}")
+    return path.open("rb")
