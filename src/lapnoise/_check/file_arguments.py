@@ -157,7 +157,7 @@ def fill_within(value: Fraction, limits: Bounds | Mapping[str, Bounds] | None) -
     """Refuse a fill outside of bounds."""
     for low, high in [] if limits is None else list(limits.values()) if isinstance(limits, Mapping) else [limits]:
         if not low <= value <= high:
-            raise ValueError(f"fill must lie within the bounds of clip, got {shown(value)}")
+            raise ValueError(f"fill must lie within the bounds of clip, got {shown(float(value))}")
 
 
 def strata(value: Any, *, needed: bool) -> str | None:
