@@ -35,11 +35,20 @@ __all__ = [
     "not_the_ledger",
     "source",
     "strata",
+    "strata_names",
     "target_format",
 ]
 
-_OTHER_FORMATS = {".arrow", ".feather", ".gz", ".json", ".npz", ".orc", ".parquet", ".xls", ".xlsx", ".zip", ".zst"}
-_FORMAT_OF_SUFFIX = {".csv": "csv", ".tsv": "csv", ".npy": "npy"}
+_OTHER_FORMATS = {".gz", ".json", ".npz", ".orc", ".xls", ".xlsx", ".zip", ".zst"}
+_FORMAT_OF_SUFFIX = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".npy": "npy",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_FORMATS = ("csv", "npy", "parquet", "arrow")
 
 
 Bounds = tuple[Fraction, Fraction]
@@ -170,6 +179,15 @@ def strata(value: Any, *, needed: bool) -> str | None:
     return None if value is None else value.strip()
 
 
+def strata_names(names: Iterable[Any]) -> list[str]:
+    """Return names of strata as text, by which labels in a file are told."""
+    texts = [str(name) for name in names]
+    for text in texts:
+        if texts.count(text) > 1:
+            raise ValueError(f"strata must differ as text, got {text!r} twice")
+    return texts
+
+
 class CellLimits(NamedTuple):
     """Bounds, filling and clamping of one column, as numbers of its dtypes.
 
@@ -242,14 +260,19 @@ def missing(value: Any) -> frozenset[bytes]:
     return frozenset(text.strip().encode("utf-8", "surrogateescape") for text in texts)
 
 
-def file_format(value: Any, suffix: str) -> str:
-    """Return "csv" or "npy", as asked or else by the suffix of the source."""
+def file_format(value: Any, suffix: str, *, directory: bool = False) -> str:
+    """Return the format as asked, or else by the suffix of the source; a directory is one of Parquet files."""
+    if value is not None and value not in _FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, _FORMATS))}, got {value!r}")
+    if directory and value in (None, "parquet"):
+        return "parquet"
+    if directory:
+        raise ValueError(f"source must be a regular file for format {value!r}, since only Parquet has directories")
     if value is None:
         if suffix.lower() not in _FORMAT_OF_SUFFIX:
-            raise ValueError(f"source must end in .csv, .tsv or .npy unless format is given, got suffix {suffix!r}")
+            known = ", ".join(_FORMAT_OF_SUFFIX)
+            raise ValueError(f"source must end in one of {known} unless format is given, got suffix {suffix!r}")
         return _FORMAT_OF_SUFFIX[suffix.lower()]
-    if value not in ("csv", "npy"):
-        raise ValueError(f"format must be 'csv' or 'npy', got {value!r}")
     return str(value)
 
 

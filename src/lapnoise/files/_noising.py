@@ -20,7 +20,9 @@ from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._charge import Charge
 from lapnoise.files._contents import Contents, Format
 from lapnoise.files._csv import CsvFile
+from lapnoise.files._ipc import ArrowFile
 from lapnoise.files._npy import NpyFile
+from lapnoise.files._parquet import ParquetFile
 from lapnoise.files._receipt import SEEDED, Receipt, described, exact_text, law_of, nearest_float
 from lapnoise.files._source import Source
 from lapnoise.files._target import Target, refuse_unsafe_target
@@ -124,11 +126,15 @@ def prepared(
         refuse_unsafe_target(target_path, source_path, force=force)
         if charge is not None:
             charge.refuse_target(target_path)
-        file: Format = (
-            NpyFile(origin, asked)
-            if kind == "npy"
-            else CsvFile(origin, asked, columns=names, delimiter=separator, missing=absent)
-        )
+        file: Format
+        if kind == "npy":
+            file = NpyFile(origin, asked)
+        elif kind == "csv":
+            file = CsvFile(origin, asked, columns=names, delimiter=separator, missing=absent)
+        elif kind == "parquet":
+            file = ParquetFile(origin, asked, columns=names)
+        else:
+            file = ArrowFile(origin, asked, columns=names)
         header = file.check_header()
         mechanism = asked.mechanism(header.columns, header.cells_per_row)
         if charge is not None:

@@ -1,0 +1,90 @@
+"""How a Parquet file was written, as far as it can be written so again."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from lapnoise.errors import InputDataError
+from lapnoise.files._arrow import Layout, pyarrow
+
+__all__ = ["writer_options"]
+
+_VERSIONS = ("1.0", "2.4", "2.6")
+
+
+def writer_options(metadata: Any, layout: Layout) -> dict[str, Any]:
+    """Return arguments for `pyarrow.parquet.ParquetWriter` that keep types, codecs and dictionaries of the source.
+
+    Parameters
+    ----------
+    metadata
+        Of the source, of `pyarrow.parquet`.
+    layout
+        What is noised.
+
+    Raises
+    ------
+    InputDataError
+        When a column of the source is of a type that cannot be written as Parquet.
+    """
+    wanted = _leaves(metadata.schema)
+    chosen, paths = _of_types(metadata, layout, wanted)
+    codecs, dictionaries = {}, []
+    noised = {layout.source.field(place).name for place in layout.noised}
+    group = metadata.row_group(0) if metadata.num_row_groups and len(paths) == len(wanted) else None
+    for number, path in enumerate(paths if group is not None else ()):
+        chunk = group.column(number)
+        codecs[path] = _codec(chunk.compression)
+        # No noisy number is there twice.
+        if path not in noised and any("DICTIONARY" in encoding for encoding in chunk.encodings):
+            dictionaries.append(path)
+    if group is None:
+        return {**chosen, "use_dictionary": [path for path in paths if path not in noised] or False}
+    return {**chosen, "compression": codecs, "use_dictionary": dictionaries or False}
+
+
+def _codec(name: str) -> str:
+    codec = "none" if name == "UNCOMPRESSED" else name.lower()
+    return codec if codec == "none" or pyarrow().Codec.is_available(codec) else "zstd"
+
+
+def _of_types(metadata: Any, layout: Layout, wanted: list[tuple[str, str, str]]) -> tuple[dict[str, Any], list[str]]:
+    """Return options under which columns have the types that they have in the source, and the columns' paths then."""
+    noised = {layout.source.field(place).name for place in layout.noised}
+    first = None
+    for options in _candidates(metadata, wanted):
+        written = io.BytesIO()
+        try:
+            pyarrow().parquet.ParquetWriter(written, layout.target, **options).close()
+        except (pyarrow().ArrowException, NotImplementedError):
+            continue
+        leaves = _leaves(pyarrow().parquet.read_metadata(pyarrow().BufferReader(written.getvalue())).schema)
+        first = first or (options, [path for path, _, _ in leaves])
+        same = len(leaves) == len(wanted) and all(
+            one[1:] == other[1:] or one[0] in noised for one, other in zip(leaves, wanted, strict=True)
+        )
+        if same:
+            return options, [path for path, _, _ in leaves]
+    if first is None:
+        raise InputDataError("the file has a column of a type that pyarrow cannot write as Parquet")
+    return first
+
+
+def _candidates(metadata: Any, wanted: list[tuple[str, str, str]]) -> Iterator[dict[str, Any]]:
+    common: dict[str, Any] = {
+        # The names of lists' elements are those of the source.
+        "use_compliant_nested_type": False,
+        "use_deprecated_int96_timestamps": any(physical == "INT96" for _, physical, _ in wanted),
+    }
+    if any(logical.startswith("Decimal") and physical in ("INT32", "INT64") for _, physical, logical in wanted):
+        common["store_decimal_as_integer"] = True
+    version = metadata.format_version if metadata.format_version in _VERSIONS else _VERSIONS[-1]
+    for tried in (version, *(other for other in reversed(_VERSIONS) if other != version)):
+        yield {**common, "version": tried}
+
+
+def _leaves(schema: Any) -> list[tuple[str, str, str]]:
+    columns = [schema.column(number) for number in range(len(schema.names))]
+    return [(column.path, column.physical_type, str(column.logical_type)) for column in columns]
