@@ -32,6 +32,7 @@ __all__ = [
     "mechanism",
     "missing",
     "no_columns",
+    "no_delimiter",
     "not_the_ledger",
     "source",
     "strata",
@@ -261,14 +262,12 @@ def missing(value: Any) -> frozenset[bytes]:
 
 
 def file_format(value: Any, suffix: str, *, directory: bool = False) -> str:
-    """Return the format as asked, or else by the suffix of the source; a directory is one of Parquet files."""
+    """Return the format as asked, or else by the suffix of the source; a directory without one has Parquet."""
     if value is not None and value not in _FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, _FORMATS))}, got {value!r}")
-    if directory and value in (None, "parquet"):
-        return "parquet"
-    if directory:
-        raise ValueError(f"source must be a regular file for format {value!r}, since only Parquet has directories")
     if value is None:
+        if directory and suffix.lower() not in _FORMAT_OF_SUFFIX:
+            return "parquet"
         if suffix.lower() not in _FORMAT_OF_SUFFIX:
             known = ", ".join(_FORMAT_OF_SUFFIX)
             raise ValueError(f"source must end in one of {known} unless format is given, got suffix {suffix!r}")
@@ -292,6 +291,12 @@ def target_format(suffix: str, expected: str) -> None:
     """Refuse a target whose suffix says another format than the one that is written."""
     if _FORMAT_OF_SUFFIX.get(suffix.lower(), expected) != expected or suffix.lower() in _OTHER_FORMATS:
         raise ValueError(f"target must have the format of the source, {expected}, got suffix {suffix!r}")
+
+
+def no_delimiter(delimiter: Any, kind: str) -> None:
+    """Refuse a delimiter for a format that has none."""
+    if delimiter is not None:
+        raise ValueError(f"delimiter applies to CSV files only, got format {kind!r}")
 
 
 def no_columns(columns: Any, delimiter: Any, strata: Any, clip: Any) -> None:

@@ -158,7 +158,8 @@ def _dtype(kind: Any) -> np.dtype[Any] | None:
     """Return the dtype of numbers that can be noised."""
     types = pyarrow().types
     if types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind):
-        return np.dtype(kind.to_pandas_dtype())
+        found: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+        return found
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -17,10 +17,10 @@ from lapnoise.files._terms import Terms
 
 __all__ = ["MOST_PIECE_BYTES", "Piece", "add_noise", "missing_cells", "piece_rows"]
 
-PIECE_ROWS = 1 << 17
+PIECE_ROWS = 1 << 16
 """How many rows are read at a time, without effect on the result."""
 
-MOST_PIECE_BYTES = 1 << 24
+MOST_PIECE_BYTES = 1 << 23
 """Rows with a great many columns, or long ones, are read in smaller pieces."""
 
 _LEAST_PIECE_ROWS = 1 << 8
@@ -60,7 +60,7 @@ def piece_rows(bytes_per_row: float) -> int:
 
 def add_noise(
     pieces: Iterable[Piece], layout: Layout, cell_noise: CellNoise, threads: int
-) -> Iterator[tuple[Piece, int]]:
+) -> Generator[tuple[Piece, int], None, None]:
     """Yield each piece with noise, and how many cells of it are missing, while others are read and worked on."""
 
     def noised(piece: Piece) -> tuple[Piece, int]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from lapnoise.files._cell_noise import CellNoise
-from lapnoise.files._target import Target
 
 __all__ = ["Contents", "Done", "Format", "Header"]
 
@@ -71,5 +70,8 @@ class Format(Protocol):
     def check(self, done: Done) -> Contents:
         """Read the whole source, refuse what cannot be noised, and say what is there."""
 
-    def noise(self, target: Target, cell_noise: CellNoise, done: Done, threads: int) -> Contents:
-        """Read the whole source, write it with noise, and say what is there; refuse what `check` refuses."""
+    def noise(self, target: Any, cell_noise: CellNoise, done: Done, threads: int) -> Contents:
+        """Read the whole source, write it with noise, and say what is there; refuse what `check` refuses.
+
+        The target is a `Target`, or a `DirectoryTarget` where the source is a directory.
+        """

@@ -21,7 +21,10 @@ from lapnoise.files._terms import Terms
 __all__ = ["ArrowFile"]
 
 _MAGIC = b"ARROW1"
-_OTHERS = {b"FEA1": "of Feather version 1; only version 2 is read", b"\xff\xff\xff\xff": "a stream; only files are read"}
+_OTHERS = {
+    b"FEA1": "of Feather version 1; only version 2 is read",
+    b"\xff\xff\xff\xff": "a stream; only files are read",
+}
 
 
 class ArrowFile:

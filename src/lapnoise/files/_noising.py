@@ -20,6 +20,9 @@ from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._charge import Charge
 from lapnoise.files._contents import Contents, Format
 from lapnoise.files._csv import CsvFile
+from lapnoise.files._directory import ParquetDirectory
+from lapnoise.files._directory_source import DirectorySource
+from lapnoise.files._directory_target import DirectoryTarget, refuse_unsafe_directory
 from lapnoise.files._ipc import ArrowFile
 from lapnoise.files._npy import NpyFile
 from lapnoise.files._parquet import ParquetFile
@@ -46,13 +49,12 @@ class Noising:
     """
 
     plan: Receipt
-    _source: Source
-    _target: Path
+    _source: Source | DirectorySource
+    _target: Target | DirectoryTarget
     _file: Format
     _contents: Contents
     _cell_noise: CellNoise
     _charge: Charge | None
-    _force: bool
     _threads: int
     _read_before: bool
 
@@ -62,7 +64,7 @@ class Noising:
         contents, unit = self._contents, self._file.unit
         total = contents.rows if unit == "rows" else contents.cells
         done = _counter(progress, "noise", unit, total)
-        with Target(self._target, force=self._force) as target:
+        with self._target as target:
             try:
                 found = self._file.noise(target, self._cell_noise, done, self._threads)
             except InputDataError:
@@ -113,24 +115,34 @@ def prepared(
     separator = None if delimiter is None else file_arguments.delimiter(delimiter)
     source_path, target_path = Path(source), Path(target)
     file_arguments.source(source_path)
-    kind = file_arguments.file_format(format, source_path.suffix)
+    kind = file_arguments.file_format(format, source_path.suffix, directory=source_path.is_dir())
     file_arguments.target_format(target_path.suffix, kind)
     if kind == "npy":
         file_arguments.no_columns(names, separator, asked.strata, asked.clip)
+    elif kind != "csv":
+        file_arguments.no_delimiter(separator, kind)
     digest = _check.flag("digest_source", digest_source)
     rng = default_rng(seed, rounds=20, threads=threads)
     if seed is not None:
         warnings.warn(SEEDED, SeededNoiseWarning, stacklevel=2)
     with ExitStack() as opened:
-        origin = opened.enter_context(Source(source_path, digest=digest))
-        refuse_unsafe_target(target_path, source_path, force=force)
+        origin: Source | DirectorySource
+        written: type[Target] | type[DirectoryTarget] = Target
+        if kind == "parquet" and source_path.is_dir():
+            origin, written = opened.enter_context(DirectorySource(source_path, digest=digest)), DirectoryTarget
+            refuse_unsafe_directory(target_path, source_path, force=force)
+        else:
+            origin = opened.enter_context(Source(source_path, digest=digest))
+            refuse_unsafe_target(target_path, source_path, force=force)
         if charge is not None:
             charge.refuse_target(target_path)
         file: Format
-        if kind == "npy":
-            file = NpyFile(origin, asked)
+        if isinstance(origin, DirectorySource):
+            file = ParquetDirectory(origin, asked, columns=names)
         elif kind == "csv":
             file = CsvFile(origin, asked, columns=names, delimiter=separator, missing=absent)
+        elif kind == "npy":
+            file = NpyFile(origin, asked)
         elif kind == "parquet":
             file = ParquetFile(origin, asked, columns=names)
         else:
@@ -162,12 +174,11 @@ def prepared(
                 elapsed_seconds=time.perf_counter() - start,
             ),
             _source=origin,
-            _target=target_path,
+            _target=written(target_path, force=force),
             _file=file,
             _contents=contents,
             _cell_noise=CellNoise(release, asked, contents.columns or ("",), rng),
             _charge=charge,
-            _force=force,
             _threads=threads or available_threads(),
             _read_before=read_before,
         )

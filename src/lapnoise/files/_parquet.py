@@ -169,6 +169,8 @@ def parquet_writer(target: Target, metadata: Any, layout: Layout) -> Iterator[Ca
     def flush() -> None:
         table = pyarrow().Table.from_batches(group.take(), layout.target)
         writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        # What pyarrow keeps for later would else come on top of the next row group.
+        pyarrow().default_memory_pool().release_unused()
 
     with ExitStack() as unwound:
         unwound.callback(stream.abandon)
@@ -200,7 +202,7 @@ class _Group:
 def _bytes_per_row(metadata: Any, group: int) -> float:
     # Encoded bytes are few where values repeat, and 8 is what most values take in memory.
     row_group = metadata.row_group(group)
-    return max(float(row_group.total_byte_size) / row_group.num_rows, 8.0 * metadata.num_columns)
+    return max(int(row_group.total_byte_size) / int(row_group.num_rows), 8.0 * int(metadata.num_columns))
 
 
 def _refuse_other_files(file: OpenFile, shown: str) -> None:

@@ -33,15 +33,14 @@ def writer_options(metadata: Any, layout: Layout) -> dict[str, Any]:
     chosen, paths = _of_types(metadata, layout, wanted)
     codecs, dictionaries = {}, []
     noised = {layout.source.field(place).name for place in layout.noised}
-    group = metadata.row_group(0) if metadata.num_row_groups and len(paths) == len(wanted) else None
-    for number, path in enumerate(paths if group is not None else ()):
-        chunk = group.column(number)
+    if not metadata.num_row_groups or len(paths) != len(wanted):
+        return {**chosen, "use_dictionary": [path for path in paths if path not in noised] or False}
+    for number, path in enumerate(paths):
+        chunk = metadata.row_group(0).column(number)
         codecs[path] = _codec(chunk.compression)
         # No noisy number is there twice.
         if path not in noised and any("DICTIONARY" in encoding for encoding in chunk.encodings):
             dictionaries.append(path)
-    if group is None:
-        return {**chosen, "use_dictionary": [path for path in paths if path not in noised] or False}
     return {**chosen, "compression": codecs, "use_dictionary": dictionaries or False}
 
 
