@@ -1,6 +1,6 @@
-"""What the messages of an Arrow IPC file say of record batches, which pyarrow does not tell: rows and compression.
+"""What an Arrow IPC file says of its record batches that pyarrow does not tell: rows and compression.
 
-A message is a flatbuffer. Its tables begin with the distance back to a list of the places of their fields.
+Footer and messages are flatbuffers. A table in one begins with the distance back to a list of its fields' places.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from lapnoise.errors import InputDataError
-from lapnoise.files._arrow import pyarrow
 
 __all__ = ["BatchMessage", "batch_messages"]
 
-_STREAM_START = 8
-"""The stream of messages begins behind the magic and its padding."""
+_CONTINUATION = 0xFFFFFFFF
+_END_BYTES = 10
+"""Behind the footer stand its length and the magic."""
 
+_BLOCKS, _BLOCK_BYTES = 3, 24
 _HEADER, _LENGTH, _COMPRESSION, _CODEC = 2, 0, 3, 0
 _CODECS = ("lz4", "zstd")
 
@@ -29,20 +30,27 @@ class BatchMessage(NamedTuple):
 
 
 def batch_messages(data: Any) -> Iterator[BatchMessage]:
-    """Yield what is told of each record batch of an IPC file, given as a buffer of `pyarrow`, in order."""
-    arrow = pyarrow()
+    """Yield what is told of each record batch of an IPC file, given as a buffer, in order."""
+    view = memoryview(data).cast("B")
     try:
-        reader = arrow.ipc.MessageReader.open_stream(arrow.BufferReader(data.slice(_STREAM_START)))
-        for message in reader:
-            if message.type == "record batch":
-                yield _batch(memoryview(message.metadata))
-    except (arrow.ArrowException, OSError, ValueError, struct.error, IndexError):
-        raise InputDataError("the messages of the Arrow file cannot be read: the file is damaged") from None
+        (size,) = struct.unpack_from("<i", view, len(view) - _END_BYTES)
+        footer = view[len(view) - _END_BYTES - size : len(view) - _END_BYTES]
+        field = _field(footer, _reference(footer, 0), _BLOCKS)
+        if not field:
+            return
+        blocks = _reference(footer, field)
+        (count,) = struct.unpack_from("<I", footer, blocks)
+        for number in range(count):
+            (offset,) = struct.unpack_from("<q", footer, blocks + 4 + number * _BLOCK_BYTES)
+            yield _batch(view[offset:])
+    except (struct.error, IndexError):
+        raise InputDataError("the footer of the Arrow file cannot be read: the file is damaged") from None
 
 
-def _batch(metadata: memoryview) -> BatchMessage:
-    (message,) = struct.unpack_from("<I", metadata)
-    header = _reference(metadata, _field(metadata, message, _HEADER))
+def _batch(data: memoryview) -> BatchMessage:
+    # Files from before version 0.15 have no continuation mark.
+    metadata = data[8:] if struct.unpack_from("<I", data)[0] == _CONTINUATION else data[4:]
+    header = _reference(metadata, _field(metadata, _reference(metadata, 0), _HEADER))
     length = _field(metadata, header, _LENGTH)
     rows = struct.unpack_from("<q", metadata, length)[0] if length else 0
     compression = _field(metadata, header, _COMPRESSION)

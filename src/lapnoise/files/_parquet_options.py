@@ -11,7 +11,11 @@ from lapnoise.files._arrow import Layout, pyarrow
 
 __all__ = ["writer_options"]
 
-_VERSIONS = ("1.0", "2.4", "2.6")
+_NEWEST = "2.6"
+_VERSIONS = ("1.0", "2.4", _NEWEST)
+
+_PLAIN_INTEGERS = ("Int(bitWidth=32, isSigned=true)", "Int(bitWidth=64, isSigned=true)")
+"""What these add to a physical type of integers is nothing, and not every writer adds it."""
 
 
 def writer_options(metadata: Any, layout: Layout) -> dict[str, Any]:
@@ -52,7 +56,7 @@ def _codec(name: str) -> str:
 def _of_types(metadata: Any, layout: Layout, wanted: list[tuple[str, str, str]]) -> tuple[dict[str, Any], list[str]]:
     """Return options under which columns have the types that they have in the source, and the columns' paths then."""
     noised = {layout.source.field(place).name for place in layout.noised}
-    first = None
+    fallback = None
     for options in _candidates(metadata, wanted):
         written = io.BytesIO()
         try:
@@ -60,15 +64,16 @@ def _of_types(metadata: Any, layout: Layout, wanted: list[tuple[str, str, str]])
         except (pyarrow().ArrowException, NotImplementedError):
             continue
         leaves = _leaves(pyarrow().parquet.read_metadata(pyarrow().BufferReader(written.getvalue())).schema)
-        first = first or (options, [path for path, _, _ in leaves])
+        # The newest version has all types.
+        fallback = (options, [path for path, _, _ in leaves])
         same = len(leaves) == len(wanted) and all(
             one[1:] == other[1:] or one[0] in noised for one, other in zip(leaves, wanted, strict=True)
         )
         if same:
             return options, [path for path, _, _ in leaves]
-    if first is None:
+    if fallback is None:
         raise InputDataError("the file has a column of a type that pyarrow cannot write as Parquet")
-    return first
+    return fallback
 
 
 def _candidates(metadata: Any, wanted: list[tuple[str, str, str]]) -> Iterator[dict[str, Any]]:
@@ -79,11 +84,15 @@ def _candidates(metadata: Any, wanted: list[tuple[str, str, str]]) -> Iterator[d
     }
     if any(logical.startswith("Decimal") and physical in ("INT32", "INT64") for _, physical, logical in wanted):
         common["store_decimal_as_integer"] = True
-    version = metadata.format_version if metadata.format_version in _VERSIONS else _VERSIONS[-1]
-    for tried in (version, *(other for other in reversed(_VERSIONS) if other != version)):
-        yield {**common, "version": tried}
+    for version in dict.fromkeys((metadata.format_version, _NEWEST)):
+        if version in _VERSIONS:
+            yield {**common, "version": version}
 
 
 def _leaves(schema: Any) -> list[tuple[str, str, str]]:
     columns = [schema.column(number) for number in range(len(schema.names))]
-    return [(column.path, column.physical_type, str(column.logical_type)) for column in columns]
+    logical = [str(column.logical_type) for column in columns]
+    return [
+        (column.path, column.physical_type, "None" if kind in _PLAIN_INTEGERS else kind)
+        for column, kind in zip(columns, logical, strict=True)
+    ]
