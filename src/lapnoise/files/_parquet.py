@@ -28,6 +28,10 @@ _MOST_GROUP_BYTES = 1 << 26
 
 _BUFFER_BYTES = 1 << 19
 _MAGIC, _ENCRYPTED = b"PAR1", b"PARE"
+_IS_ENCRYPTED = "the file is encrypted; only plain Parquet files are read"
+
+_SIGNATURE_BYTES = 28
+"""Behind a footer that is plain while columns are encrypted: pyarrow would end the process where it looks at those."""
 
 
 class ParquetFile:
@@ -110,7 +114,8 @@ def parquet_reader(file: OpenFile, shown: str = "") -> Any:
         )
         if any(found.schema.column(i).physical_type == "INT96" for i in range(len(found.schema.names))):
             # Spark's timestamps are of microseconds, and reach further than nanoseconds do.
-            unit = "us" if b"org.apache.spark.version" in (found.metadata.metadata or {}) else "ns"
+            notes = found.metadata.metadata or {}
+            unit = "us" if any(key.startswith(b"org.apache.spark") for key in notes) else "ns"
             found = arrow.parquet.ParquetFile(
                 SourceStream(file),
                 buffer_size=_BUFFER_BYTES,
@@ -118,9 +123,13 @@ def parquet_reader(file: OpenFile, shown: str = "") -> Any:
                 page_checksum_verification=True,
                 coerce_int96_timestamp_unit=unit,
             )
-        return found
     except (arrow.ArrowException, OSError, ValueError, NotImplementedError) as error:
         raise _unreadable(error, shown, "the footer of the Parquet file") from None
+    stream = SourceStream(file)
+    stream.seek(file.size - 8)
+    if int.from_bytes(stream.read(4), "little") == found.metadata.serialized_size + _SIGNATURE_BYTES:
+        raise InputDataError(f"{shown}{_IS_ENCRYPTED}")
+    return found
 
 
 def parquet_batches(file: Any, columns: list[str] | None, threads: int, shown: str = "") -> Iterator[tuple[Any, bool]]:
@@ -213,7 +222,7 @@ def _refuse_other_files(file: OpenFile, shown: str) -> None:
     if not start:
         raise InputDataError(f"{shown}the file is empty")
     if _ENCRYPTED in (start, end):
-        raise InputDataError(f"{shown}the file is encrypted; only plain Parquet files are read")
+        raise InputDataError(f"{shown}{_IS_ENCRYPTED}")
     if start != _MAGIC:
         raise InputDataError(f"{shown}the file does not begin as a Parquet file does")
     if end != _MAGIC or file.size < 12:
@@ -223,7 +232,7 @@ def _refuse_other_files(file: OpenFile, shown: str) -> None:
 def _unreadable(error: BaseException, shown: str, what: str) -> InputDataError:
     # The message of pyarrow may hold a value of the data.
     if "ncrypt" in str(error):
-        return InputDataError(f"{shown}the file is encrypted; only plain Parquet files are read")
+        return InputDataError(f"{shown}{_IS_ENCRYPTED}")
     if isinstance(error, NotImplementedError):
         return InputDataError(f"{shown}{what} is stored in a way that pyarrow cannot read")
     return InputDataError(f"{shown}{what} cannot be read: the file is damaged")
