@@ -101,7 +101,10 @@ class DirectorySource:
 
     def open(self, file: str) -> Source:
         """Return one of the files, opened for reading."""
-        return Source(self.path / file, digest=self._digest)
+        try:
+            return Source(self.path / file, digest=self._digest)
+        except FileNotFoundError:
+            raise InputDataError(f"the source changed while it was being read: {file!r} is no longer there") from None
 
     def digest_file(self, file: str, source: Source) -> None:
         """Read one of the files from its start, where a digest is asked for."""

@@ -160,26 +160,32 @@ def _give_back(mapped: mmap.mmap) -> None:
 
 def _compact(batch: Any) -> Any:
     """Return a batch whose views hold its own text alone: a slice would be written with that of the whole file."""
-    arrow = pyarrow()
-    columns = []
-    for column in batch.columns:
-        plain = _without_views(column.type)
-        columns.append(column if plain == column.type else column.cast(plain).cast(column.type))
-    return arrow.RecordBatch.from_arrays(columns, schema=batch.schema)
+    return pyarrow().RecordBatch.from_arrays([_compacted(column) for column in batch.columns], schema=batch.schema)
 
 
-def _without_views(kind: Any) -> Any:
-    arrow = pyarrow()
-    text = str(kind)
-    if text == "string_view":
-        return arrow.large_string()
-    if text == "binary_view":
-        return arrow.large_binary()
+def _compacted(array: Any) -> Any:
+    arrow, kind = pyarrow(), array.type
+    if not _has_views(kind):
+        return array
+    mask = array.is_null() if array.null_count else None
     if arrow.types.is_struct(kind):
         fields = [kind.field(i) for i in range(kind.num_fields)]
-        return arrow.struct([field.with_type(_without_views(field.type)) for field in fields])
-    if arrow.types.is_list(kind):
-        return arrow.list_(kind.value_field.with_type(_without_views(kind.value_type)))
-    if arrow.types.is_large_list(kind):
-        return arrow.large_list(kind.value_field.with_type(_without_views(kind.value_type)))
-    return kind
+        children = [_compacted(array.field(i)) for i in range(kind.num_fields)]
+        return arrow.StructArray.from_arrays(children, fields=fields, mask=mask)
+    if arrow.types.is_list(kind) or arrow.types.is_large_list(kind):
+        offsets = array.offsets
+        first, end = offsets[0].as_py(), offsets[-1].as_py()
+        made = arrow.ListArray if arrow.types.is_list(kind) else arrow.LargeListArray
+        elements = _compacted(array.values.slice(first, end - first))
+        return made.from_arrays(arrow.compute.subtract(offsets, offsets[0]), elements, type=kind, mask=mask)
+    return array.cast(arrow.large_string() if str(kind) == "string_view" else arrow.large_binary()).cast(kind)
+
+
+def _has_views(kind: Any) -> bool:
+    """Return whether there are views that `_compacted` can reach: in lists and structs, but not in maps."""
+    types = pyarrow().types
+    if types.is_struct(kind):
+        return any(_has_views(kind.field(i).type) for i in range(kind.num_fields))
+    if types.is_list(kind) or types.is_large_list(kind):
+        return _has_views(kind.value_type)
+    return str(kind) in ("string_view", "binary_view")
