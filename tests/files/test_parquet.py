@@ -215,6 +215,29 @@ def test_strata_that_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
+def test_strata_of_other_writers(tmp_path, suffix):
+    source = tmp_path / f"s{suffix}"
+    options = {
+        "epsilon": None,
+        "mechanism": "stratified",
+        "strata": "g",
+        "columns": "x",
+        "epsilon_by": {"é": 1, "b": 2},
+    }
+    for kind in (pl.String, pl.Categorical, pl.Enum(["b", "é"])):
+        frame = pl.DataFrame({"g": pl.Series(["é", "b", "b"], dtype=kind), "x": [1.0, 2.0, 3.0]})
+        (frame.write_parquet if suffix == ".parquet" else frame.write_ipc)(source)
+        mechanism = StratifiedLaplaceMechanism(epsilon=options["epsilon_by"], sensitivity=1, changed=3)
+        wanted = tables.expected([1.0, 2.0, 3.0], ["é", "b", "b"], mechanism=mechanism)
+        assert tables.noised(source, **options)[1]["x"].to_pylist() == wanted.tolist()
+    bad = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\xe9")])
+    if suffix == ".parquet":
+        tables.write(pa.table({"g": bad, "x": [1.0]}), source)
+        with pytest.raises(InputDataError, match="row 1, column 'g' has an unknown stratum, where one of the strata"):
+            tables.noised(source, **options)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_pieces_and_row_groups_do_not_change_the_noise(tmp_path, monkeypatch, suffix):
     values = np.arange(1000.0)
     table = pa.table({"a": values, "s": [str(i) for i in range(1000)], "b": values.astype(np.float32)})

@@ -78,7 +78,10 @@ def layout_of(schema: Any, terms: Terms, asked: tuple[str, ...] | None) -> Layou
     asked
         Names of the columns, or None for the only numeric one.
     """
-    names = [field.name.strip() for field in schema]
+    try:
+        names = [field.name.strip() for field in schema]
+    except UnicodeDecodeError:
+        raise InputDataError("the schema has a name of a column that is no UTF-8") from None
     _refuse_duplicates(names)
     strata = None if terms.strata is None else _place_of_strata(schema, names, terms.strata)
     noised = _only_numeric(schema, names, strata) if asked is None else _places(names, asked)

@@ -132,10 +132,19 @@ def _strata(piece: Piece, layout: Layout) -> tuple[NDArray[Any], list[int]] | No
         column = column.dictionary_encode()
     chosen = column.indices.fill_null(-1) if column.indices.null_count else column.indices
     try:
-        codes = layout.codes.codes(column.dictionary.to_pylist(), chosen.to_numpy().astype(np.int64, copy=False))
+        codes = layout.codes.codes(_labels(column.dictionary), chosen.to_numpy().astype(np.int64, copy=False))
     except BadValueError as error:
         _refuse(piece, name.strip(), error, local=False)
     return codes, layout.codes.places
+
+
+def _labels(values: Any) -> list[Any]:
+    try:
+        return list(values.to_pylist())
+    except UnicodeDecodeError:
+        # Not every writer sees to it that text is UTF-8; what is not is no stratum's name.
+        data = values.cast(pyarrow().large_binary()).to_pylist()
+        return [None if label is None else label.decode("utf-8", "surrogateescape") for label in data]
 
 
 def _refuse(piece: Piece, name: str, error: BadValueError, *, local: bool) -> NoReturn:

@@ -177,7 +177,10 @@ def parquet_writer(target: Target, metadata: Any, layout: Layout) -> Iterator[Ca
 
     def flush() -> None:
         table = pyarrow().Table.from_batches(group.take(), layout.target)
-        writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        try:
+            writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        except pyarrow().ArrowException:
+            raise InputDataError("the file has values that pyarrow reads but cannot write as Parquet") from None
         # What pyarrow keeps for later would else come on top of the next row group.
         pyarrow().default_memory_pool().release_unused()
 
