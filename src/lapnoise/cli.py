@@ -144,7 +144,12 @@ _commands.add_command(compare)
 @click.option("--dry-run", is_flag=True, help="Check everything, print what would be done, write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="Neither summary nor progress bar; warnings and errors stay.")
-@click.option("--format", "file_format", type=click.Choice(["csv", "npy"]), help="Format, where SRC's name says none.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["csv", "npy", "parquet", "arrow"]),
+    help="Format, where SRC's name says none.",
+)
 @click.option(
     "--delimiter", metavar="C", help="Delimiter of a CSV file, or the word tab. Default: comma, tab for .tsv."
 )
@@ -171,7 +176,8 @@ _commands.add_command(compare)
 def noise(source: str, target: str, **given: Any) -> int:
     """Add Laplace noise to numbers in SRC and write DST.
 
-    SRC is a CSV (.csv, .tsv) or NPY (.npy) file. It is never changed; DST appears whole or not at all.
+    SRC is a CSV (.csv, .tsv), NPY (.npy), Parquet (.parquet) or Arrow IPC (.arrow, .feather) file, or a directory of
+    Parquet files, for which DST is a directory too. It is never changed; DST appears whole or not at all.
 
     All noised cells together form one released vector: --sensitivity is the L1 sensitivity of that whole vector, and
     the whole file costs epsilon. The noise has scale sensitivity / epsilon. Row count, order, missing cells and columns

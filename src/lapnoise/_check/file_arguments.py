@@ -32,15 +32,23 @@ __all__ = [
     "mechanism",
     "missing",
     "no_columns",
+    "no_delimiter",
     "not_the_ledger",
     "strata",
+    "strata_names",
     "target_format",
 ]
 
-_OTHER_FORMATS = {".arrow", ".feather", ".gz", ".json", ".npz", ".orc", ".parquet", ".xls", ".xlsx", ".zip", ".zst"}
-_FORMAT_OF_SUFFIX = {".csv": "csv", ".tsv": "csv", ".npy": "npy"}
-
-FORMATS = ("csv", "npy")
+_OTHER_FORMATS = {".gz", ".json", ".npz", ".orc", ".xls", ".xlsx", ".zip", ".zst"}
+_FORMAT_OF_SUFFIX = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".npy": "npy",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_FORMATS = ("csv", "npy", "parquet", "arrow")
 
 
 Bounds = tuple[Fraction, Fraction]
@@ -171,6 +179,15 @@ def strata(value: Any, *, needed: bool) -> str | None:
     return None if value is None else value.strip()
 
 
+def strata_names(names: Iterable[Any]) -> list[str]:
+    """Return names of strata as text, by which labels in a file are told."""
+    texts = [str(name) for name in names]
+    for text in texts:
+        if texts.count(text) > 1:
+            raise ValueError(f"strata must differ as text, got {text!r} twice")
+    return texts
+
+
 class CellLimits(NamedTuple):
     """Bounds, filling and clamping of one column, as numbers of its dtypes.
 
@@ -243,16 +260,15 @@ def missing(value: Any) -> frozenset[bytes]:
     return frozenset(text.strip().encode("utf-8", "surrogateescape") for text in texts)
 
 
-def file_format(value: Any, suffix: str, *, stream: bool) -> str:
-    """Return the format, as asked or else by the suffix of the source; a stream is CSV."""
-    if value is not None and value not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, got {value!r}")
-    if stream and value not in (None, "csv"):
-        raise ValueError(f"source and target must be files for format {value!r}, got '-' for one of them")
-    if value is not None:
-        return str(value)
-    found = _FORMAT_OF_SUFFIX.get(suffix.lower(), "csv" if stream else None)
-    if found is None or (stream and found != "csv"):
+def file_format(value: Any, suffix: str, *, directory: bool, stream: bool) -> str:
+    """Return the format as asked, or else by the suffix of the source: streams are CSV, directories Parquet."""
+    if value is not None and value not in _FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, _FORMATS))}, got {value!r}")
+    guess = "csv" if stream else "parquet" if directory else None
+    found = _FORMAT_OF_SUFFIX.get(suffix.lower(), guess) if value is None else str(value)
+    if stream and found != "csv":
+        raise ValueError(f"source and target must be files for format {found!r}, got '-' for one of them")
+    if found is None:
         known = ", ".join(_FORMAT_OF_SUFFIX)
         raise ValueError(f"source must end in one of {known} unless format is given, got suffix {suffix!r}")
     return found
@@ -268,6 +284,12 @@ def target_format(suffix: str, expected: str) -> None:
     """Refuse a target whose suffix says another format than the one that is written."""
     if _FORMAT_OF_SUFFIX.get(suffix.lower(), expected) != expected or suffix.lower() in _OTHER_FORMATS:
         raise ValueError(f"target must have the format of the source, {expected}, got suffix {suffix!r}")
+
+
+def no_delimiter(delimiter: Any, kind: str) -> None:
+    """Refuse a delimiter for a format that has none."""
+    if delimiter is not None:
+        raise ValueError(f"delimiter applies to CSV files only, got format {kind!r}")
 
 
 def no_columns(columns: Any, delimiter: Any, strata: Any, clip: Any) -> None:

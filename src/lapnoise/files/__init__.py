@@ -1,4 +1,4 @@
-"""Noise over files that need not fit in memory: CSV and NPY."""
+"""Noise over files that need not fit in memory: CSV, NPY, Parquet and Arrow."""
 
 from __future__ import annotations
 
@@ -65,9 +65,11 @@ def add_noise(
     Parameters
     ----------
     source
-        A regular file whose name ends in ``.csv``, ``.tsv`` (tabs) or ``.npy``, or any when ``format`` is given.
+        A regular file whose name ends in ``.csv``, ``.tsv`` (tabs), ``.npy``, ``.parquet``, ``.arrow`` or ``.feather``
+        (version 2), or any when ``format`` is given; or a directory with Parquet files at any depth, which are one
+        table in the order of their paths. Names that begin with "_" or "." are left out there.
     target
-        The file to write. Its directory must exist.
+        The file to write, or the directory where the source is one. The directory it lies in must exist.
     epsilon
         Privacy cost of the whole file, finite and > 0; floats count as they print.
     sensitivity
@@ -81,7 +83,7 @@ def add_noise(
         A smaller number makes the granularity coarser and, in files of 100,000 cells and more, the run some tenth
         faster; the scale depends on it by a thousandth at most.
     columns
-        Names of the columns of a CSV file to be noised. May be left out when exactly one is numeric.
+        Names of the columns of a table to be noised. May be left out when exactly one is numeric.
     seed
         None takes a key from the operating system. Anything else makes the noise repeatable, for tests; the noise
         then protects nobody.
@@ -90,7 +92,7 @@ def add_noise(
     dry_run
         Whether to check everything and write nothing.
     format
-        "csv" or "npy"; None goes by the name of the source.
+        "csv", "npy", "parquet" or "arrow"; None goes by the name of the source.
     delimiter
         The delimiter of a CSV file; None means a tab for ``.tsv`` and a comma otherwise.
     missing

@@ -43,7 +43,11 @@ class Charge:
             return
         beside = [ledger.with_name(ledger.name + suffix) for suffix in ("", "-journal", "-wal", "-shm", "-lock")]
         same = target.exists() and ledger.exists() and target.samefile(ledger)
-        file_arguments.not_the_ledger(target, same or target.absolute() in [path.absolute() for path in beside])
+        # A directory that is replaced would take along what lies in it.
+        within = ledger.resolve().is_relative_to(target.resolve())
+        file_arguments.not_the_ledger(
+            target, same or within or target.absolute() in [path.absolute() for path in beside]
+        )
 
     @property
     def told(self) -> str:

@@ -73,5 +73,5 @@ class Format(Protocol):
     def noise(self, target: Any, cell_noise: CellNoise, done: Done, threads: int) -> Contents:
         """Read the whole source, write it with noise, and say what is there; refuse what `check` refuses.
 
-        ``target`` is a `lapnoise.files._target.Output`, of the kind that the format needs.
+        ``target`` is an `Output` of `lapnoise.files._target`, or a `DirectoryTarget` where the source is a directory.
         """

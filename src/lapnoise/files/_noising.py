@@ -19,12 +19,13 @@ from lapnoise.errors import InputDataError, SeededNoiseWarning
 from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._charge import Charge
 from lapnoise.files._contents import Contents, Format
-from lapnoise.files._csv import CsvFile
-from lapnoise.files._npy import NpyFile
+from lapnoise.files._directory_source import DirectorySource
+from lapnoise.files._directory_target import DirectoryTarget
+from lapnoise.files._opening import format_of, opened
 from lapnoise.files._receipt import SEEDED, Receipt, described, exact_text, law_of, nearest_float
 from lapnoise.files._source import Source
-from lapnoise.files._streams import STANDARD, StandardOutput
-from lapnoise.files._target import Target, refuse_unsafe_target
+from lapnoise.files._streams import STANDARD
+from lapnoise.files._target import Output
 from lapnoise.files._terms import FileMechanism, Terms, terms
 from lapnoise.generator import default_rng
 
@@ -45,13 +46,12 @@ class Noising:
     """
 
     plan: Receipt
-    _source: Source
-    _target: Path
+    _source: Source | DirectorySource
+    _target: Output | DirectoryTarget
     _file: Format
     _contents: Contents
     _cell_noise: CellNoise
     _charge: Charge | None
-    _force: bool
     _threads: int
     _read_before: bool
 
@@ -61,8 +61,7 @@ class Noising:
         contents, unit = self._contents, self._file.unit
         total = contents.rows if unit == "rows" else contents.cells
         done = _counter(progress, "noise", unit, total)
-        to_file = str(self._target) != STANDARD
-        with Target(self._target, force=self._force) if to_file else StandardOutput() as target:
+        with self._target as target:
             try:
                 found = self._file.noise(target, self._cell_noise, done, self._threads)
             except InputDataError:
@@ -113,26 +112,25 @@ def prepared(
     separator = None if delimiter is None else file_arguments.delimiter(delimiter)
     source_path, target_path = Path(source), Path(target)
     kind = file_arguments.file_format(
-        format, source_path.suffix, stream=STANDARD in map(str, (source_path, target_path))
+        format,
+        source_path.suffix,
+        directory=source_path.is_dir(),
+        stream=STANDARD in map(str, (source_path, target_path)),
     )
     file_arguments.target_format(target_path.suffix, kind)
     if kind == "npy":
         file_arguments.no_columns(names, separator, asked.strata, asked.clip)
+    elif kind != "csv":
+        file_arguments.no_delimiter(separator, kind)
     digest = _check.flag("digest_source", digest_source)
     rng = default_rng(seed, rounds=20, threads=threads)
     if seed is not None:
         warnings.warn(SEEDED, SeededNoiseWarning, stacklevel=2)
-    with ExitStack() as opened:
-        origin = opened.enter_context(Source(source_path, digest=digest))
-        if str(target_path) != STANDARD:
-            refuse_unsafe_target(target_path, source_path, force=force)
+    with ExitStack() as stack:
+        origin, written = opened(stack, source_path, target_path, kind, digest=digest, force=force)
         if charge is not None:
             charge.refuse_target(target_path)
-        file: Format = (
-            NpyFile(origin, asked)
-            if kind == "npy"
-            else CsvFile(origin, asked, columns=names, delimiter=separator, missing=absent)
-        )
+        file = format_of(kind, origin, asked, columns=names, delimiter=separator, missing=absent)
         header = file.check_header()
         mechanism = asked.mechanism(header.columns, header.cells_per_row)
         if charge is not None:
@@ -161,12 +159,11 @@ def prepared(
                 elapsed_seconds=time.perf_counter() - start,
             ),
             _source=origin,
-            _target=target_path,
+            _target=written(),
             _file=file,
             _contents=contents,
             _cell_noise=CellNoise(release, asked, contents.columns or ("",), rng),
             _charge=charge,
-            _force=force,
             _threads=threads or available_threads(),
             _read_before=read_before,
         )

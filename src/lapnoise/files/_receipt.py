@@ -87,7 +87,8 @@ class Receipt:
     source_sha256
         Digest of the source in hexadecimal, where it was asked for: such a receipt is to be kept like the data.
     target_sha256
-        Digest of the target in hexadecimal; None for a dry run.
+        Digest of the target in hexadecimal; None for a dry run. Of a directory, source or target: the SHA-256 of the
+        lines that ``sha256sum`` prints for its files, sorted by path: the digest, two blanks, the relative path.
     elapsed_seconds
         Seconds that the run took.
     """

@@ -76,6 +76,15 @@ class Source:
             self._digest.update(data)
         return data
 
+    def digest_whole(self) -> None:
+        """Read the file from its start where a digest is asked for; after readings that went past `read`."""
+        if self._digest is not None:
+            self._digest = hashlib.sha256()
+            offset = 0
+            while data := os.pread(self._file.fileno(), 1 << 20, offset):
+                self._digest.update(data)
+                offset += len(data)
+
     def rewind(self) -> None:
         """End the first reading, remember what it saw, and go back to the start."""
         self._first = (self._whole_checksum(), self._stamp())

@@ -21,7 +21,16 @@ from lapnoise.errors import OutputError
 from lapnoise.files._digest import Digest
 from lapnoise.files._flush import Flusher
 
-__all__ = ["Output", "Target", "output_error", "refuse_unsafe_target"]
+__all__ = [
+    "Output",
+    "Target",
+    "is_same_file",
+    "lock",
+    "output_error",
+    "prefix",
+    "refuse_unsafe_target",
+    "sync_directory",
+]
 
 MARK = ".lapnoise-"
 """What the name of every temporary has in it: ``.<target><MARK><16 hexadecimal digits>``."""
@@ -179,10 +188,10 @@ class Target(Output):
     def _create(self) -> None:
         _remove_stale(self.path)
         while True:
-            self._temporary = self.path.with_name(_prefix(self.path.name) + secrets.token_hex(8))
+            self._temporary = self.path.with_name(prefix(self.path.name) + secrets.token_hex(8))
             self._fd = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
             # Another run may have taken the new file for a dead run's before the lock was held; then a new one is made.
-            if _lock(self._fd) is not False and _is_same_file(self._temporary, self._fd):
+            if lock(self._fd) is not False and is_same_file(self._temporary, self._fd):
                 break
             os.close(self._fd)
         if self._force and self.path.exists():
@@ -203,7 +212,7 @@ class Target(Output):
             ) from None
         except OSError as error:
             raise output_error(self._shown, error) from None
-        _sync_directory(self.path.parent)
+        sync_directory(self.path.parent)
 
     def _discard(self) -> None:
         with contextlib.suppress(OSError):
@@ -223,25 +232,25 @@ class Target(Output):
             self._temporary.rename(self.path)
 
 
-def _prefix(name: str) -> str:
+def prefix(name: str) -> str:
     if len(os.fsencode(name)) > _LONGEST_NAME:
         name = hashlib.sha256(os.fsencode(name)).hexdigest()
     return f".{name}{MARK}"
 
 
 def _remove_stale(path: Path) -> None:
-    pattern = re.compile(re.escape(_prefix(path.name)) + "[0-9a-f]{16}")
+    pattern = re.compile(re.escape(prefix(path.name)) + "[0-9a-f]{16}")
     for candidate in [entry for entry in path.parent.iterdir() if pattern.fullmatch(entry.name)]:
         with contextlib.suppress(OSError):
             fd = os.open(candidate, os.O_RDWR | os.O_NOFOLLOW)
             try:
-                if _lock(fd):
+                if lock(fd):
                     candidate.unlink()
             finally:
                 os.close(fd)
 
 
-def _lock(fd: int) -> bool | None:
+def lock(fd: int) -> bool | None:
     """Return True when the lock was taken, False when another process holds it, None when there are no locks."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -252,14 +261,14 @@ def _lock(fd: int) -> bool | None:
     return True
 
 
-def _is_same_file(path: Path, fd: int) -> bool:
+def is_same_file(path: Path, fd: int) -> bool:
     try:
         return os.path.samestat(path.stat(), os.fstat(fd))
     except FileNotFoundError:
         return False
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     # Some file systems refuse to sync a directory; the file itself is whole then all the same.
     with contextlib.suppress(OSError):
         fd = os.open(directory, os.O_RDONLY)
