@@ -29,6 +29,7 @@ LAYERS = [
     ["bits.chacha", "bits.entropy", "bits.fork"],
     ["bits.chacha_lanes", "bits.stream"],
     ["kernels.powers", "kernels.batches", "kernels.bounded_sums", "kernels.cells"],
+    ["kernels.shortest"],
     ["kernels.exp", "kernels.log", "kernels.uniform"],
     ["kernels.laplace", "kernels.laplace_float32", "kernels.bounded_laplace"],
     ["kernels.log_laplace", "kernels.refined"],
