@@ -6,22 +6,27 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.types.containers import UniTuple
 
 from lapnoise._jit import intrinsic
 
 __all__ = [
     "bits_from_float32",
     "bits_from_float64",
+    "copy_block",
     "float32_from_bits",
     "float64_from_bits",
     "fma32",
     "fma64",
     "leading_zeros",
     "load_word",
+    "matching_bytes",
     "multiply_wide",
     "store_word",
     "trailing_zeros",
 ]
+
+_BLOCK = ir.VectorType(ir.IntType(8), 32)
 
 
 @intrinsic
@@ -90,7 +95,7 @@ def multiply_wide(typingctx: Any, x: Any, y: Any) -> Any:
         high = builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), word)
         return context.make_tuple(builder, signature.return_type, (high, builder.trunc(product, word)))
 
-    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), emit
+    return UniTuple(types.uint64, 2)(types.uint64, types.uint64), emit
 
 
 @intrinsic
@@ -114,10 +119,40 @@ def store_word(typingctx: Any, data: Any, start: Any, word: Any) -> Any:
     return types.void(data, types.int64, types.uint64), emit
 
 
-def _place(context: Any, builder: Any, signature: Any, arguments: Any, kind: Any) -> Any:
-    """Return a pointer to what lies from ``arguments[1]`` on in the bytes of the array ``arguments[0]``."""
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.bitcast(builder.gep(array.data, [arguments[1]]), kind.as_pointer())
+@intrinsic
+def copy_block(typingctx: Any, target: Any, place: Any, data: Any, start: Any) -> Any:
+    """Write the 32 bytes from ``data[start]`` on over those from ``target[place]`` on; both are uint8."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = _place(context, builder, signature, arguments, _BLOCK, 2)
+        builder.store(builder.load(source, align=1), _place(context, builder, signature, arguments, _BLOCK), align=1)
+        return context.get_dummy_value()
+
+    return types.void(target, types.int64, data, types.int64), emit
+
+
+@intrinsic
+def matching_bytes(typingctx: Any, data: Any, start: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return which of the 32 bytes from ``data[start]`` on is a, b or c, as bits of a uint64; data are uint8."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block = builder.load(_place(context, builder, signature, arguments, _BLOCK), align=1)
+        undefined = ir.Constant(_BLOCK, ir.Undefined)
+        matches = None
+        for byte in arguments[2:]:
+            single = builder.insert_element(undefined, byte, ir.Constant(ir.IntType(32), 0))
+            spread = builder.shuffle_vector(single, undefined, ir.Constant(ir.VectorType(ir.IntType(32), 32), [0] * 32))
+            equal = builder.icmp_unsigned("==", block, spread)
+            matches = equal if matches is None else builder.or_(matches, equal)
+        return builder.zext(builder.bitcast(matches, ir.IntType(32)), ir.IntType(64))
+
+    return types.uint64(data, types.int64, types.uint8, types.uint8, types.uint8), emit
+
+
+def _place(context: Any, builder: Any, signature: Any, arguments: Any, kind: Any, at: int = 0) -> Any:
+    """Return a pointer to what lies from ``arguments[at + 1]`` on in the bytes of the array ``arguments[at]``."""
+    array = context.make_array(signature.args[at])(context, builder, arguments[at])
+    return builder.bitcast(builder.gep(array.data, [arguments[at + 1]]), kind.as_pointer())
 
 
 def _bitcast(target: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise._check import FLOAT32, INT64
-from lapnoise._fill import separate
+from lapnoise._fill import scratch, separate
 from lapnoise._word_source import WordSource
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "add_drawn_integer_noise",
     "add_drawn_noise",
     "add_integer_noise",
+    "add_integer_noise_at",
     "add_lattice_noise",
     "add_planar_noise",
     "add_stratified_noise",
@@ -124,6 +125,16 @@ def add_integer_noise(rng: WordSource, values: NDArray[Any], out: NDArray[np.int
 
     integers, unsigned = _as_int64(values)
     rng._fill(_lattice_noise.integer_sum_kernel(t, unsigned), [out], [separate(integers, out)])
+
+
+def add_integer_noise_at(
+    rng: WordSource, values: NDArray[np.int64], out: NDArray[np.int64], t: float, position: int
+) -> None:
+    """Do the same on this thread with the words from a position on; that of the generator does not move."""
+    from lapnoise import _lattice_noise
+
+    if values.size:
+        _lattice_noise.integer_sum_kernel(t, unsigned=False)(out, values, rng._stream.source, position, scratch())
 
 
 def add_planar_noise(rng: WordSource, points: NDArray[Any], out: NDArray[Any], on: PlanarLattice) -> None:

@@ -321,7 +321,7 @@ from pathlib import Path
 from lapnoise.files import _cell_noise, _npy, add_noise
 _npy.MAPPED_VALUES = 1 << 18
 _cell_noise.CellNoise.add = lambda self, values: values
-_cell_noise.CellNoise.add_to_decimals = lambda self, values, cells: values
+_cell_noise.CellNoise.add_to_points = lambda self, points, first: points.base
 add_noise(sys.argv[1], sys.argv[2], epsilon=1, sensitivity=1, columns=sys.argv[3:] or None)
 print(re.search("VmHWM:[^0-9]*([0-9]+) kB", Path("/proc/self/status").read_text())[1])
 """

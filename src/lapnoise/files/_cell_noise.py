@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import _release, lattice
-from lapnoise.files._decimals import exact_value, nearest_points
+from lapnoise.files._decimals import Points
 from lapnoise.generator import Generator
 
 __all__ = ["CellNoise"]
@@ -48,23 +47,34 @@ class CellNoise:
         _release.add_lattice_noise(self._rng, native, noised, self._on)
         return noised
 
-    def add_to_decimals(self, values: NDArray[np.float64], cells: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return what the mechanism makes of the decimals in cells, ``values`` being the floats nearest to them.
+    @property
+    def exponent(self) -> int:
+        """Binary exponent of the lattice's granularity."""
+        return self._on.exponent
 
-        Missing cells are NaN in ``values``, take their word, and stay NaN. Where a decimal is a float, the result is
-        that of `add`, bit for bit.
+    def reserve(self, cells: int) -> int:
+        """Set aside the next places in the stream, one a cell, and return the first."""
+        return self._rng._stream.reserve(cells)
+
+    def add_to_points(self, points: Points, first: int) -> NDArray[np.float64]:
+        """Return what the mechanism makes of decimals that were rounded to its lattice, the first word at ``first``.
+
+        Missing cells stay NaN. Where a decimal is a float, the result is that of `add`, bit for bit.
         """
         on, largest = self._on, sys.float_info.max
-        start = self._rng.position
-        points = nearest_points(values, cells, on.exponent)
-        steps = np.empty(values.shape, np.int64)
-        _release.add_integer_noise(self._rng, points.steps, steps, on.t)
+        steps = self.add_to_integers(points.steps, first)
         with np.errstate(over="ignore"):
             # Nothing but the sum is rounded here, except in the cells that are made anew below.
             noised: NDArray[np.float64] = points.base + np.ldexp(steps.astype(np.float64), on.exponent)
         np.clip(noised, -largest, largest, out=noised)
-        wide = np.flatnonzero((np.abs(steps) > _MOST_STEPS) & ~np.isnan(values))
+        wide = np.flatnonzero((np.abs(steps) > _MOST_STEPS) & ~np.isnan(points.base))
         for i in {*points.open, *wide.tolist()}:
-            step = _release.step_at(self._rng, start + i, on.t)
-            noised[i] = lattice.release(exact_value(cells[i]), step, on.exponent, largest)
+            step = _release.step_at(self._rng, first + i, on.t)
+            noised[i] = lattice.release(points.exact_value(i), step, on.exponent, largest)
+        return noised
+
+    def add_to_integers(self, values: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+        """Return integers with noise, the first word at ``first``; sums saturate."""
+        noised = np.empty(values.size, np.int64)
+        _release.add_integer_noise_at(self._rng, values, noised, self._on.t, first)
         return noised

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Iterator
 
 from lapnoise.errors import InputDataError, LapnoiseWarning
 from lapnoise.files._cell_noise import CellNoise
-from lapnoise.files._cells import BadCellError, ColumnScan, integers_from_cells, numbers_from_cells, replace_numbers
+from lapnoise.files._cells import (
+    Absent,
+    BadCellError,
+    ColumnScan,
+    check_integers,
+    check_numbers,
+    content,
+    is_number,
+)
 from lapnoise.files._contents import Contents, Done
+from lapnoise.files._csv_noise import noised
 from lapnoise.files._rows import Block, RowReader
 from lapnoise.files._source import Source
-from lapnoise.files._split import content
 from lapnoise.files._target import Target
 
 __all__ = ["CsvFile"]
@@ -52,7 +57,7 @@ class CsvFile:
         self._asked = columns
         self._guessed = delimiter is None
         self._delimiter = delimiter or (b"\t" if source.path.suffix.lower() == ".tsv" else b",")
-        self._missing = missing
+        self._absent = Absent(missing)
         self._whole = whole
         self._names: list[str] = []
         self._head = b""
@@ -75,15 +80,16 @@ class CsvFile:
         if self._asked is None:
             return self._check_unnamed(reader, done)
         self._chosen = self._indices_of(self._asked)
+        check = check_integers if self._whole else check_numbers
         rows = missing = 0
-        for block in reader:
-            for column in self._chosen:
-                try:
-                    absent = self._missing_in(block.cells[column :: len(self._names)])
-                except BadCellError as error:
-                    raise self._bad_cell(f"{self._place(block, column)(error.index)} has {error.kind}") from None
-                missing += int(np.count_nonzero(absent))
-            rows += len(block.cells) // len(self._names)
+        for block in reader.blocks(self._chosen):
+            try:
+                missing += check(block.cells, self._absent)
+            except BadCellError as error:
+                row, place = divmod(error.index, len(self._chosen))
+                told = self._place(block, self._chosen[place], row, error.index)
+                raise self._bad_cell(f"{told} has {error.kind}") from None
+            rows += block.rows
             done(rows)
         return self._contents(rows, missing)
 
@@ -92,47 +98,29 @@ class CsvFile:
 
         Row by row, and in file order within a row, each noised cell has the next place in the released vector.
         """
+        total = 0
+        for block in self._blocks(target):
+            first = cell_noise.reserve(block.cells.size)
+            target.write(noised(block, self._absent, cell_noise, first, whole=self._whole))
+            total += block.rows
+            done(total)
+
+    def _blocks(self, target: Target) -> Iterator[Block]:
+        """Read the whole file again, write its head and return the rows."""
         reader = RowReader(self._source, self._delimiter)
         if reader.head != self._head:
             raise InputDataError("the header changed")
         target.write(reader.head)
-        width, chosen = len(self._names), len(self._chosen)
-        total = 0
-        for block in reader:
-            rows = len(block.cells) // width
-            cells = [b""] * (rows * chosen)
-            for place, column in enumerate(self._chosen):
-                cells[place::chosen] = block.cells[column::width]
-            try:
-                noised = self._noised(cells, cell_noise)
-            except BadCellError:
-                raise InputDataError("a cell changed") from None
-            for place, column in enumerate(self._chosen):
-                block.cells[column::width] = noised[place::chosen]
-            target.write(block.joined())
-            total += rows
-            done(total)
-
-    def _noised(self, cells: list[bytes], cell_noise: CellNoise) -> list[bytes]:
-        if self._whole:
-            integers, absent = integers_from_cells(cells, self._missing)
-            return replace_numbers(cells, cell_noise.add(integers), absent)
-        values = numbers_from_cells(cells, self._missing)
-        return replace_numbers(cells, cell_noise.add_to_decimals(values, cells), np.isnan(values))
-
-    def _missing_in(self, cells: list[bytes]) -> NDArray[np.bool_]:
-        if self._whole:
-            return integers_from_cells(cells, self._missing)[1]
-        return np.isnan(numbers_from_cells(cells, self._missing))
+        yield from reader.blocks(self._chosen)
 
     def _check_unnamed(self, reader: RowReader, done: Done) -> Contents:
         width = len(self._names)
-        scans = [ColumnScan(self._missing, whole=self._whole) for _ in self._names]
+        scans = [ColumnScan(self._absent, whole=self._whole) for _ in self._names]
         rows = 0
-        for block in reader:
+        for block in reader.blocks(range(width)):
             for column, scan in enumerate(scans):
-                scan.see(block.cells[column::width], self._place(block, column))
-            rows += len(block.cells) // width
+                scan.see(block.column(column, width), self._places(block, column))
+            rows += block.rows
             done(rows)
         numeric = [column for column, scan in enumerate(scans) if scan.is_numeric]
         mixed = [
@@ -208,17 +196,12 @@ class CsvFile:
             )
         return sorted(self._names.index(name) for name in asked)
 
-    def _place(self, block: Block, column: int) -> Callable[[int], str]:
-        def place(row: int) -> str:
-            line = block.line_of(row * len(self._names) + column)
-            return f"data row {block.first_row + row} (line {line}), column {self._names[column]!r}"
+    def _place(self, block: Block, column: int, row: int, cell: int) -> str:
+        return f"data row {block.first_row + row} (line {block.line_of(cell)}), column {self._names[column]!r}"
 
-        return place
+    def _places(self, block: Block, column: int) -> Callable[[int], str]:
+        return lambda row: self._place(block, column, row, row * len(self._names) + column)
 
 
 def _is_number(name: str) -> bool:
-    try:
-        numbers_from_cells([name.encode("utf-8", "surrogateescape")], frozenset())
-    except BadCellError:
-        return False
-    return True
+    return is_number(content(name.encode("utf-8", "surrogateescape")))

@@ -89,7 +89,7 @@ class Target:
         """Digest of the bytes written so far, in hexadecimal."""
         return self._digest.hexdigest()
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Append ``data``."""
         rest = memoryview(data)
         self._digest.update(rest)
