@@ -11,7 +11,8 @@ rounding of what lies near 1, at most u. Where it is further from 1/2 than 2^-51
 not reach the half, and y decides.
 
 Else floor(2 v / r) is found in integers, floor(v / r + 1/2) = floor((floor(2 v / r) + 1) / 2): 2 v / r is
-D 2^(1 - e + p) / 5^-p, and a long division by 5^-p < 2^64 brings in as many bits at a time as that leaves room for.
+D 5^p 2^(1 - e + p), and for p < 0 a long division by 5^-p < 2^63 brings in as many bits at a time as that leaves room
+for.
 
 From 2^52 steps on, y has no half to be compared with and steps may not fit in a float: the point is then told as x,
 which is a multiple of r, and steps from there, floor((floor(2 v / r) - 2 x / r + 1) / 2). That difference is at most
@@ -199,16 +200,14 @@ def _exponent(data: Any, place: Any, end: Any) -> Any:
 @device
 def _doubled_floor(number: Any, power: Any, negative: Any, exponent: Any) -> Any:
     """Return whether floor(2 v / 2^exponent) could be found for v = number 10^power, and its lowest 64 bits."""
-    divisor: Any = _U1
-    if power > 0:
-        if power > 18 or number > np.uint64(0xFFFFFFFFFFFFFFFF) // _TENS[np.uint64(power)]:
-            return False, _U0
-        number *= _TENS[np.uint64(power)]
-        power = 0
-    elif power < -_MOST_FIVES:
+    if abs(power) > _MOST_FIVES:
         return False, _U0
-    else:
-        divisor = _FIVES[np.uint64(-power)]
+    fives = _FIVES[np.uint64(abs(power))]
+    divisor = _U1 if power > 0 else fives
+    if power > 0:
+        if number > np.uint64(0xFFFFFFFFFFFFFFFF) // fives:
+            return False, _U0
+        number *= fives
     shift = 1 - exponent + power
     floor = number // divisor
     rest = number - floor * divisor
