@@ -11,6 +11,7 @@ from numba.core.types.containers import UniTuple
 from lapnoise._jit import intrinsic
 
 __all__ = [
+    "address_of",
     "bits_from_float32",
     "bits_from_float64",
     "copy_block",
@@ -19,9 +20,11 @@ __all__ = [
     "fma32",
     "fma64",
     "leading_zeros",
+    "load_byte",
     "load_word",
     "matching_bytes",
     "multiply_wide",
+    "store_byte",
     "store_word",
     "trailing_zeros",
 ]
@@ -99,44 +102,62 @@ def multiply_wide(typingctx: Any, x: Any, y: Any) -> Any:
 
 
 @intrinsic
-def load_word(typingctx: Any, data: Any, start: Any) -> Any:
-    """Return the eight bytes from ``data[start]`` on as a uint64, the first of them lowest; data are uint8."""
+def address_of(typingctx: Any, array: Any) -> Any:
+    """Return where the first entry of an array lies in memory.
+
+    For functions that read or write single bytes in an inner loop. Of an array that is handed on Numba counts the
+    references, with two atomic additions a call, and can leave that out only where the function called is simple.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(_place(context, builder, signature, arguments, ir.IntType(64)), align=1)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.ptrtoint(data, ir.IntType(64))
 
-    return types.uint64(data, types.int64), emit
+    return types.int64(array), emit
 
 
 @intrinsic
-def store_word(typingctx: Any, data: Any, start: Any, word: Any) -> Any:
-    """Write a uint64 over the eight bytes from ``data[start]`` on, lowest byte first; data are uint8."""
+def load_byte(typingctx: Any, address: Any, place: Any) -> Any:
+    """Return the uint8 that lies so many bytes behind an address."""
+    return types.uint8(types.int64, types.int64), _load(ir.IntType(8))
+
+
+@intrinsic
+def load_word(typingctx: Any, address: Any, place: Any) -> Any:
+    """Return the eight bytes that lie so many bytes behind an address as a uint64, the first of them lowest."""
+    return types.uint64(types.int64, types.int64), _load(ir.IntType(64))
+
+
+@intrinsic
+def store_byte(typingctx: Any, address: Any, place: Any, byte: Any) -> Any:
+    """Write a uint8 so many bytes behind an address."""
+    return types.void(types.int64, types.int64, types.uint8), _store(ir.IntType(8))
+
+
+@intrinsic
+def store_word(typingctx: Any, address: Any, place: Any, word: Any) -> Any:
+    """Write a uint64 over the eight bytes that lie so many bytes behind an address, lowest byte first."""
+    return types.void(types.int64, types.int64, types.uint64), _store(ir.IntType(64))
+
+
+@intrinsic
+def copy_block(typingctx: Any, target: Any, place: Any, source: Any, start: Any) -> Any:
+    """Copy 32 bytes from ``start`` bytes behind one address to ``place`` bytes behind another."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store(arguments[2], _place(context, builder, signature, arguments, ir.IntType(64)), align=1)
+        block = builder.load(_place(builder, _BLOCK, *arguments[2:]), align=1)
+        builder.store(block, _place(builder, _BLOCK, *arguments[:2]), align=1)
         return context.get_dummy_value()
 
-    return types.void(data, types.int64, types.uint64), emit
+    return types.void(types.int64, types.int64, types.int64, types.int64), emit
 
 
 @intrinsic
-def copy_block(typingctx: Any, target: Any, place: Any, data: Any, start: Any) -> Any:
-    """Write the 32 bytes from ``data[start]`` on over those from ``target[place]`` on; both are uint8."""
+def matching_bytes(typingctx: Any, address: Any, place: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return which of the 32 bytes that lie so many bytes behind an address is a, b or c, as bits of a uint64."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source = _place(context, builder, signature, arguments, _BLOCK, 2)
-        builder.store(builder.load(source, align=1), _place(context, builder, signature, arguments, _BLOCK), align=1)
-        return context.get_dummy_value()
-
-    return types.void(target, types.int64, data, types.int64), emit
-
-
-@intrinsic
-def matching_bytes(typingctx: Any, data: Any, start: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return which of the 32 bytes from ``data[start]`` on is a, b or c, as bits of a uint64; data are uint8."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block = builder.load(_place(context, builder, signature, arguments, _BLOCK), align=1)
+        block = builder.load(_place(builder, _BLOCK, *arguments[:2]), align=1)
         undefined = ir.Constant(_BLOCK, ir.Undefined)
         matches = None
         for byte in arguments[2:]:
@@ -146,13 +167,26 @@ def matching_bytes(typingctx: Any, data: Any, start: Any, a: Any, b: Any, c: Any
             matches = equal if matches is None else builder.or_(matches, equal)
         return builder.zext(builder.bitcast(matches, ir.IntType(32)), ir.IntType(64))
 
-    return types.uint64(data, types.int64, types.uint8, types.uint8, types.uint8), emit
+    return types.uint64(types.int64, types.int64, types.uint8, types.uint8, types.uint8), emit
 
 
-def _place(context: Any, builder: Any, signature: Any, arguments: Any, kind: Any, at: int = 0) -> Any:
-    """Return a pointer to what lies from ``arguments[at + 1]`` on in the bytes of the array ``arguments[at]``."""
-    array = context.make_array(signature.args[at])(context, builder, arguments[at])
-    return builder.bitcast(builder.gep(array.data, [arguments[at + 1]]), kind.as_pointer())
+def _load(kind: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_place(builder, kind, *arguments), align=1)
+
+    return emit
+
+
+def _store(kind: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[2], _place(builder, kind, *arguments[:2]), align=1)
+        return context.get_dummy_value()
+
+    return emit
+
+
+def _place(builder: Any, kind: Any, address: Any, place: Any) -> Any:
+    return builder.inttoptr(builder.add(address, place), kind.as_pointer())
 
 
 def _bitcast(target: Any) -> Any:

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,8 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lapnoise import DiscreteLaplaceMechanism, LaplaceMechanism, default_rng
 from lapnoise.errors import InputDataError, LapnoiseWarning, SeededNoiseWarning
 from lapnoise.files import _rows, add_noise
+from lapnoise.files._cell_noise import CellNoise
+from lapnoise.files._cells import Absent
+from lapnoise.files._csv_noise import noised as noised_block
+from lapnoise.files._rows import RowReader
+from lapnoise.files._source import Source
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "us_population_2000.csv"
 
@@ -249,6 +256,26 @@ def test_result_does_not_depend_on_block_size_or_threads(tmp_path, monkeypatch):
         monkeypatch.setattr(_rows, "BLOCK_BYTES", block_bytes)
         for threads in (1, 2):
             assert noised(tmp_path, text, columns=["m", "n"], threads=threads) == expected
+
+
+@pytest.mark.parametrize("mechanism", [LaplaceMechanism, DiscreteLaplaceMechanism])
+def test_blocks_can_be_noised_in_any_order_by_several_threads(tmp_path, monkeypatch, mechanism):
+    monkeypatch.setattr(_rows, "BLOCK_BYTES", 300)
+    source = tmp_path / "s.csv"
+    whole = mechanism is DiscreteLaplaceMechanism
+    cells = [f'"{i}"' if i % 3 else f"-{i}{'' if whole else '.' + '123456789' * 3}" for i in range(3000)]
+    source.write_text("a,n\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells)))
+    absent = Absent(frozenset())
+    with Source(source) as opened:
+        noise = CellNoise(mechanism(epsilon=0.5, sensitivity=1).lattice, default_rng(7, rounds=20), whole=whole)
+        blocks = [(block, noise.reserve(block.cells.size)) for block in RowReader(opened, b",").blocks([1])]
+        expected = [bytes(noised_block(block, absent, noise, first, whole=whole)) for block, first in blocks]
+        assert len(blocks) > 50
+        with ThreadPoolExecutor(4) as pool:
+            jobs = [
+                pool.submit(noised_block, block, absent, noise, first, whole=whole) for block, first in blocks[::-1]
+            ]
+            assert [bytes(job.result()) for job in jobs] == expected[::-1]
 
 
 def test_without_a_seed_every_run_differs(tmp_path):

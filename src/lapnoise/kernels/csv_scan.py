@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from lapnoise._intrinsics import copy_block, matching_bytes, trailing_zeros
+from lapnoise._intrinsics import address_of, copy_block, load_byte, matching_bytes, store_byte, trailing_zeros
 from lapnoise._jit import device, kernel, overload
 from lapnoise.kernels.decimals import MISSING
 from lapnoise.kernels.shortest import TEXT_ROOM, write_float, write_integer
@@ -54,9 +54,9 @@ def _close_quote(data: Any, place: Any, stop: Any) -> Any:
         place = _find(data, place, stop, _QUOTE, _LF, _LF)
         if place >= stop:
             return stop + 1, lines
-        if data[place] == _LF:
+        if load_byte(data, place) == _LF:
             lines += 1
-        elif place + 1 < stop and data[place + 1] == _QUOTE:
+        elif place + 1 < stop and load_byte(data, place + 1) == _QUOTE:
             place += 1
         else:
             return place + 1, lines
@@ -98,14 +98,15 @@ def scan_rows(
         the scan; if anything wrong, where: the beginning of a row of another width or of a cell whose quote is open,
         or the carriage return; and the number of cells of the last row if that is wrong.
     """
+    text = address_of(data)
     rows = cells = lines = 0
     width = chosen.size
     while True:
         if width > 1:
             while place < stop:
-                if data[place] == _LF:
+                if load_byte(text, place) == _LF:
                     place += 1
-                elif data[place] == _CR and place + 1 < stop and data[place + 1] == _LF:
+                elif load_byte(text, place) == _CR and place + 1 < stop and load_byte(text, place + 1) == _LF:
                     place += 2
                 else:
                     break
@@ -117,14 +118,14 @@ def scan_rows(
         more = True
         while more:
             begin = place
-            if place < stop and data[place] == _QUOTE:
-                place, inside = _close_quote(data, place + 1, stop)
+            if place < stop and load_byte(text, place) == _QUOTE:
+                place, inside = _close_quote(text, place + 1, stop)
                 lines += inside
                 if place > stop:
                     state = OPEN_QUOTE if at_end else FINE
                     return rows, row, lines_before, state, begin, 0
                 # At the end of what was read a closing quote may be half of two that stand for one.
-            place = _find(data, place, stop, delimiter, _LF, _CR)
+            place = _find(text, place, stop, delimiter, _LF, _CR)
             if place >= stop and not at_end:
                 return rows, row, lines_before, FINE, 0, 0
             if fields < width and chosen[fields]:
@@ -132,14 +133,14 @@ def scan_rows(
                 ends[cells] = place
                 cells += 1
             fields += 1
-            more = place < stop and data[place] == delimiter
-            if place < stop and data[place] == _CR:
+            more = place < stop and load_byte(text, place) == delimiter
+            if place < stop and load_byte(text, place) == _CR:
                 place += 1
                 if place >= stop and not at_end:
                     return rows, row, lines_before, FINE, 0, 0
-                if place >= stop or data[place] != _LF:
+                if place >= stop or load_byte(text, place) != _LF:
                     return rows, row, lines_before, BARE_RETURN, place - 1, 0
-            lines += 1 if place < stop and data[place] == _LF else 0
+            lines += 1 if place < stop and load_byte(text, place) == _LF else 0
             place += 1
         if fields != width:
             return rows, row, lines_before, RAGGED, row, fields
@@ -161,7 +162,7 @@ def _write_number(out: Any, end: Any, value: Any, powers: Any) -> Any:
 
 @device
 def _copy(out: Any, end: Any, data: Any, place: Any, stop: Any) -> Any:
-    """Copy data[place:stop] to ``out[end]`` and return where it ends; up to 31 bytes behind it are overwritten."""
+    """Copy what lies from place to stop and return where the copy ends; up to 31 bytes behind it are overwritten."""
     for k in range(0, stop - place, _BLOCK):
         copy_block(out, end + k, data, place + k)
     return end + stop - place
@@ -188,16 +189,17 @@ def write_numbers(
     powers : ndarray of uint64
         As `shortest.powers_of_ten` returns them.
     """
+    text, target, table = address_of(data), address_of(out), address_of(powers)
     end = 0
     for i in range(starts.size):
         if states[i] == MISSING:
             continue
         start = np.int64(starts[i])
-        quoted = data[start] == _QUOTE
-        end = _copy(out, end, data, place, start + (1 if quoted else 0))
-        end = write_number(out, end, values[i], powers)
+        quoted = load_byte(text, start) == _QUOTE
+        end = _copy(target, end, text, place, start + (1 if quoted else 0))
+        end = write_number(target, end, values[i], table)
         if quoted:
-            out[end] = _QUOTE
+            store_byte(target, end, _QUOTE)
             end += 1
         place = np.int64(ends[i])
-    return _copy(out, end, data, place, stop)
+    return _copy(target, end, text, place, stop)

@@ -27,7 +27,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise._intrinsics import bits_from_float64, leading_zeros, load_word, trailing_zeros
+from lapnoise._intrinsics import (
+    address_of,
+    bits_from_float64,
+    float64_from_bits,
+    leading_zeros,
+    load_byte,
+    load_word,
+    trailing_zeros,
+)
 from lapnoise._jit import device, kernel
 
 __all__ = [
@@ -89,7 +97,7 @@ def _is_space(byte: Any) -> Any:
 @device
 def _bare(data: Any, start: Any, end: Any) -> Any:
     """Return where that which a cell says begins and ends, if its quotes are at its ends or nowhere."""
-    if end - start >= 2 and data[start] == _QUOTE and data[end - 1] == _QUOTE:
+    if end - start >= 2 and load_byte(data, start) == _QUOTE and load_byte(data, end - 1) == _QUOTE:
         start += 1
         end -= 1
     return _stripped(data, start, end)
@@ -97,26 +105,26 @@ def _bare(data: Any, start: Any, end: Any) -> Any:
 
 @device
 def _stripped(data: Any, start: Any, end: Any) -> Any:
-    while start < end and _is_space(data[start]):
+    while start < end and _is_space(load_byte(data, start)):
         start += 1
-    while start < end and _is_space(data[end - 1]):
+    while start < end and _is_space(load_byte(data, end - 1)):
         end -= 1
     return start, end
 
 
 @device
-def _is_missing(data: Any, start: Any, end: Any, texts: Any, bounds: Any, firsts: Any) -> Any:
+def _is_missing(data: Any, start: Any, end: Any, absent: Any) -> Any:
     """Return whether one of the texts equals these bytes; ``firsts`` says with which bytes texts begin."""
-    if not firsts[np.uint64(data[start]) if start < end else np.uint64(EMPTY)]:
-        return False
-    for k in range(bounds.size - 1):
-        if bounds[k + 1] - bounds[k] == end - start:
-            same = True
-            for i in range(end - start):
-                same = same and texts[bounds[k] + i] == data[start + i]
-            if same:
-                return True
-    return False
+    texts, bounds, firsts, count = absent
+    found = False
+    if load_byte(firsts, np.int64(load_byte(data, start)) if start < end else EMPTY):
+        for k in range(count):
+            begin = np.int64(load_word(bounds, 8 * k))
+            same = np.int64(load_word(bounds, 8 * k + 8)) - begin == end - start
+            for i in range(end - start if same else 0):
+                same = same and load_byte(texts, begin + i) == load_byte(data, start + i)
+            found = found or same
+    return found
 
 
 @device
@@ -149,20 +157,20 @@ def _digits(data: Any, place: Any, end: Any, number: Any, count: int) -> Any:
 def _number(data: Any, place: Any, end: Any) -> Any:
     """Return (kind, negative, D, digits of D, p) of the decimal D 10^p; D is not whole where the kind is long."""
     negative = False
-    if place < end and (data[place] == _MINUS or data[place] == _PLUS):
-        negative = data[place] == _MINUS
+    if place < end and (load_byte(data, place) == _MINUS or load_byte(data, place) == _PLUS):
+        negative = load_byte(data, place) == _MINUS
         place += 1
     first = place
-    while place < end and data[place] == _ZERO:
+    while place < end and load_byte(data, place) == _ZERO:
         place += 1
     number, count, place = _digits(data, place, end, _U0, 0)
     seen = place - first
     power = 0
-    if place < end and data[place] == _POINT:
+    if place < end and load_byte(data, place) == _POINT:
         place += 1
         behind = place
         if count == 0:
-            while place < end and data[place] == _ZERO:
+            while place < end and load_byte(data, place) == _ZERO:
                 place += 1
         number, count, place = _digits(data, place, end, number, count)
         power = behind - place
@@ -180,20 +188,18 @@ def _number(data: Any, place: Any, end: Any) -> Any:
 def _exponent(data: Any, place: Any, end: Any) -> Any:
     """Return the exponent that begins at a place, capped, and where it ends; that place where there is none."""
     begin = place
-    if (data[place] | 32) != _E:
-        return 0, begin
-    place += 1
-    negative = False
-    if place < end and (data[place] == _MINUS or data[place] == _PLUS):
-        negative = data[place] == _MINUS
-        place += 1
-    first = place
     exponent = np.int64(0)
-    while place < end and 48 <= data[place] <= 57:
-        exponent = min(exponent * 10 + np.int64(data[place]) - 48, np.int64(_HUGE))
+    negative = False
+    if (load_byte(data, place) | 32) == _E:
         place += 1
-    if place == first:
-        return 0, begin
+        if place < end and (load_byte(data, place) == _MINUS or load_byte(data, place) == _PLUS):
+            negative = load_byte(data, place) == _MINUS
+            place += 1
+        first = place
+        while place < end and 48 <= load_byte(data, place) <= 57:
+            exponent = min(exponent * 10 + np.int64(load_byte(data, place)) - 48, np.int64(_HUGE))
+            place += 1
+        place = place if place > first else begin
     return (-exponent if negative else exponent), place
 
 
@@ -248,26 +254,27 @@ def _doubled_steps(x: float, exponent: int) -> Any:
 @device
 def _point(number: Any, power: int, negative: Any, exponent: int, factors: Any, powers: Any) -> Any:
     """Return (found, base, steps) of the lattice point to which number 10^power is rounded."""
-    if abs(power) > _MOST_POWER:
-        return False, 0.0, 0
-    x = np.float64(number) * powers[np.uint64(power + _MOST_POWER)]
+    x = np.float64(number) * float64_from_bits(
+        load_word(powers, 8 * (max(-_MOST_POWER, min(power, _MOST_POWER)) + _MOST_POWER))
+    )
     if negative:
         x = -x
     y = x * factors[0] * factors[1]
-    if abs(y) < 2.0**52:
-        below = np.floor(y)
-        rest = y - below
-        if abs(rest - 0.5) > abs(y) * 2.0**-51 + 2.0**-52:
-            return True, 0.0, np.int64(below) + (1 if rest > 0.5 else 0)
-        base = 0.0
+    below = np.floor(y)
+    rest = y - below
+    base = 0.0
+    steps = np.int64(0)
+    found = abs(power) <= _MOST_POWER and abs(y) < 2.0**102
+    if found and abs(y) < 2.0**52 and abs(rest - 0.5) > abs(y) * 2.0**-51 + 2.0**-52:
+        steps = np.int64(below) + (1 if rest > 0.5 else 0)
+    elif found:
         doubled = _U0
-    elif abs(y) < 2.0**102:
-        base = x
-        doubled = _doubled_steps(x, exponent)
-    else:
-        return False, 0.0, 0
-    found, floor = _doubled_floor(number, power, negative, exponent)
-    return found, base, (np.int64(floor - doubled) + 1) >> 1
+        if abs(y) >= 2.0**52:
+            base = x
+            doubled = _doubled_steps(x, exponent)
+        found, floor = _doubled_floor(number, power, negative, exponent)
+        steps = (np.int64(floor - doubled) + 1) >> 1
+    return found, base, steps
 
 
 @kernel
@@ -303,19 +310,22 @@ def read_points(
     base, steps, states : ndarrays of float64, int64 and uint8
         Written: the point is base + steps 2^exponent, and base is 0 below 2^52 steps; NaN and 0 in a missing cell.
     """
+    text = address_of(data)
+    scale, table = (factors[0], factors[1]), address_of(powers)
+    absent = (address_of(texts), address_of(bounds), address_of(firsts), bounds.size - 1)
     still_open = 0
     for i in range(starts.size):
-        start, end = _bare(data, np.int64(starts[i]), np.int64(ends[i]))
+        start, end = _bare(text, np.int64(starts[i]), np.int64(ends[i]))
         base[i] = 0.0
         steps[i] = 0
         states[i] = READ
-        if _is_missing(data, start, end, texts, bounds, firsts):
+        if _is_missing(text, start, end, absent):
             base[i] = np.nan
             states[i] = MISSING
             continue
-        kind, negative, number, _, power = _number(data, start, end)
+        kind, negative, number, _, power = _number(text, start, end)
         if kind == _SHORT:
-            found, base[i], steps[i] = _point(number, power, negative, exponent, factors, powers)
+            found, base[i], steps[i] = _point(number, power, negative, exponent, scale, table)
         else:
             found = False
         if not found:
@@ -329,45 +339,50 @@ def read_integers(
     data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, firsts: Any, values: Any, states: Any
 ) -> int:
     """Read integers of 64 bits; return how many cells are open. Missing cells give 0; arguments as in `read_points`."""
+    text = address_of(data)
+    absent = (address_of(texts), address_of(bounds), address_of(firsts), bounds.size - 1)
     still_open = 0
     for i in range(starts.size):
-        start, end = _bare(data, np.int64(starts[i]), np.int64(ends[i]))
-        states[i], values[i] = _integer(data, start, end, texts, bounds, firsts)
+        start, end = _bare(text, np.int64(starts[i]), np.int64(ends[i]))
+        states[i], values[i] = _integer(text, start, end, absent)
         still_open += 1 if states[i] == OPEN else 0
     return still_open
 
 
 @device
-def _integer(data: Any, place: Any, end: Any, texts: Any, bounds: Any, firsts: Any) -> Any:
-    if _is_missing(data, place, end, texts, bounds, firsts):
-        return MISSING, 0
+def _integer(data: Any, place: Any, end: Any, absent: Any) -> Any:
+    state = MISSING
+    number = _U0
     negative = False
-    if place < end and (data[place] == _MINUS or data[place] == _PLUS):
-        negative = data[place] == _MINUS
-        place += 1
-    first = place
-    while place < end and data[place] == _ZERO:
-        place += 1
-    number, count, place = _digits(data, place, end, _U0, 0)
-    limit = np.uint64((1 << 63) - 1) + (_U1 if negative else _U0)
-    if place == first or place != end or count > _MOST_DIGITS or number > limit:
-        return OPEN, 0
-    return READ, np.int64(_U0 - number if negative else number)
+    if not _is_missing(data, place, end, absent):
+        if place < end and (load_byte(data, place) == _MINUS or load_byte(data, place) == _PLUS):
+            negative = load_byte(data, place) == _MINUS
+            place += 1
+        first = place
+        while place < end and load_byte(data, place) == _ZERO:
+            place += 1
+        number, count, place = _digits(data, place, end, _U0, 0)
+        limit = np.uint64((1 << 63) - 1) + (_U1 if negative else _U0)
+        fine = place > first and place == end and count <= _MOST_DIGITS and number <= limit
+        state = READ if fine else OPEN
+    return state, np.int64(_U0 if state != READ else _U0 - number if negative else number)
 
 
 @kernel
 def check_decimals(data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, firsts: Any, states: Any) -> Any:
     """Say of each cell whether it is a finite number; return how many are missing and how many open."""
     missing = 0
+    text = address_of(data)
+    absent = (address_of(texts), address_of(bounds), address_of(firsts), bounds.size - 1)
     still_open = 0
     for i in range(starts.size):
-        start, end = _bare(data, np.int64(starts[i]), np.int64(ends[i]))
+        start, end = _bare(text, np.int64(starts[i]), np.int64(ends[i]))
         states[i] = READ
-        if _is_missing(data, start, end, texts, bounds, firsts):
+        if _is_missing(text, start, end, absent):
             states[i] = MISSING
             missing += 1
             continue
-        kind, _, _, count, power = _number(data, start, end)
+        kind, _, _, count, power = _number(text, start, end)
         if kind == _NO_NUMBER or count + power > _SAFE_MAGNITUDE:
             states[i] = OPEN
             still_open += 1
@@ -378,10 +393,12 @@ def check_decimals(data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, f
 def check_integers(data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, firsts: Any, states: Any) -> Any:
     """Say of each cell whether it is an integer of 64 bits; return how many are missing and how many open."""
     missing = 0
+    text = address_of(data)
+    absent = (address_of(texts), address_of(bounds), address_of(firsts), bounds.size - 1)
     still_open = 0
     for i in range(starts.size):
-        start, end = _bare(data, np.int64(starts[i]), np.int64(ends[i]))
-        states[i], _ = _integer(data, start, end, texts, bounds, firsts)
+        start, end = _bare(text, np.int64(starts[i]), np.int64(ends[i]))
+        states[i], _ = _integer(text, start, end, absent)
         missing += 1 if states[i] == MISSING else 0
         still_open += 1 if states[i] == OPEN else 0
     return missing, still_open
@@ -390,14 +407,15 @@ def check_integers(data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, f
 @kernel
 def find_number(data: Any, starts: Any, ends: Any) -> int:
     """Return the index of the first cell that says a number, however many quotes it lacks, or -1."""
+    text = address_of(data)
     for i in range(starts.size):
-        start, end = _stripped(data, np.int64(starts[i]), np.int64(ends[i]))
-        if start < end and data[start] == _QUOTE:
+        start, end = _stripped(text, np.int64(starts[i]), np.int64(ends[i]))
+        if start < end and load_byte(text, start) == _QUOTE:
             start += 1
-        if start < end and data[end - 1] == _QUOTE:
+        if start < end and load_byte(text, end - 1) == _QUOTE:
             end -= 1
-        start, end = _stripped(data, start, end)
-        kind, _, _, _, _ = _number(data, start, end)
+        start, end = _stripped(text, start, end)
+        kind, _, _, _, _ = _number(text, start, end)
         if kind != _NO_NUMBER:
             return i
     return -1

@@ -21,7 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise._intrinsics import bits_from_float64, leading_zeros, multiply_wide, store_word
+from lapnoise._intrinsics import (
+    address_of,
+    bits_from_float64,
+    leading_zeros,
+    load_word,
+    multiply_wide,
+    store_byte,
+    store_word,
+)
 from lapnoise._jit import device, kernel
 
 __all__ = ["TEXT_ROOM", "format_floats", "format_integers", "powers_of_ten", "write_float", "write_integer"]
@@ -88,8 +96,8 @@ def _shortest(bits: Any, powers: Any) -> Any:
     outside = c & _U1
     k = (q * 1262611 - (524031 if closer else 0)) >> 22  # floor(log10(2^q)), or of 3/4 of it
     h = np.uint64(q + ((-k * 1741647) >> 19) + 1)  # floor(log2(10^-k))
-    place = 2 * (-k - _LEAST_POWER)
-    high, low = powers[np.uint64(place)], powers[np.uint64(place + 1)]
+    place = 16 * (-k - _LEAST_POWER)
+    high, low = load_word(powers, place), load_word(powers, place + 8)
     centre = c << _U2
     lower = _scaled(high, low, (centre - (_U1 if closer else _U2)) << h) + outside
     v = _scaled(high, low, centre << h)
@@ -166,71 +174,81 @@ def _low_bytes(count: Any) -> Any:
 
 @device
 def write_float(out: Any, end: int, value: float, powers: Any) -> Any:
-    """Write a finite float at ``out[end]`` as ``repr`` does and return where it ends; ``powers`` as `powers_of_ten`."""
+    """Write a finite float as ``repr`` does, ``end`` bytes behind the address ``out``, and return where it ends.
+
+    ``powers`` is the address of what `powers_of_ten` returns.
+    """
     bits = bits_from_float64(value)
     if bits >> np.uint64(63):
-        out[end] = 45  # -
+        store_byte(out, end, np.uint8(45))  # -
         end += 1
         bits &= np.uint64((1 << 63) - 1)
     if bits == _U0:
         store_word(out, end, np.uint64(0x302E30))  # 0.0
-        return end + 3
-    number, k = _shortest(bits, powers)
-    count = _digit_count(number)
-    first, second, third = _digits_in_place(number, count)
-    digits = _significant(first, second, third)
-    point = count + k  # the value is 0.DDD 10^point
-    if 0 < point <= 16:
+        end += 3
+    else:
+        number, k = _shortest(bits, powers)
+        count = _digit_count(number)
+        first, second, third = _digits_in_place(number, count)
+        digits = _significant(first, second, third)
+        point = count + k  # the value is 0.DDD 10^point
+        if -4 < point <= 16:
+            end = _write_plain(out, end, first, second, third, digits, point)
+        else:
+            store_byte(out, end, np.uint8(first & np.uint64(0xFF)))
+            store_byte(out, end + 1, np.uint8(46))
+            store_word(out, end + 2, (first >> _U8) | (second << np.uint64(56)))
+            store_word(out, end + 10, (second >> _U8) | (third << np.uint64(56)))
+            end = _write_exponent(out, end + (digits + 1 if digits > 1 else 1), point - 1)
+    return end
+
+
+@device
+def _write_plain(out: Any, end: int, first: Any, second: Any, third: Any, digits: Any, point: Any) -> Any:
+    """Write 0.DDD 10^point without an exponent."""
+    if point > 0:
         # Digits before the point as they are, those behind it a byte further on.
         before, after = _low_bytes(point), _low_bytes(point - 8)
         second_shifted = (first >> np.uint64(56)) | (second << _U8)
         store_word(out, end, (first & before) | ((first << _U8) & ~before))
         store_word(out, end + 8, (second & after) | (second_shifted & ~after))
         store_word(out, end + 16, (second >> np.uint64(56)) | (third << _U8))
-        out[end + point] = 46  # .
-        return end + max(digits, point + 1) + 1
-    if -4 < point <= 0:
+        store_byte(out, end + point, np.uint8(46))  # .
+        end += max(digits, point + 1) + 1
+    else:
         store_word(out, end, np.uint64(0x3030303030302E30))  # 0.000000
         start = end + 2 - point
         store_word(out, start, first)
         store_word(out, start + 8, second)
         store_word(out, start + 16, third)
-        return start + digits
-    out[end] = np.uint8(first & np.uint64(0xFF))
-    out[end + 1] = 46
-    store_word(out, end + 2, (first >> _U8) | (second << np.uint64(56)))
-    store_word(out, end + 10, (second >> _U8) | (third << np.uint64(56)))
-    end += digits + 1 if digits > 1 else 1
-    return _write_exponent(out, end, point - 1)
+        end = start + digits
+    return end
 
 
 @device
 def _write_exponent(out: Any, end: int, exponent: int) -> Any:
-    out[end] = 101  # e
-    out[end + 1] = 45 if exponent < 0 else 43
+    store_byte(out, end, np.uint8(101))  # e
+    store_byte(out, end + 1, np.uint8(45 if exponent < 0 else 43))
     size = abs(exponent)
     end += 2
     if size >= 100:
-        out[end] = 48 + size // 100
+        store_byte(out, end, np.uint8(48 + size // 100))
         size %= 100
         end += 1
-    out[end] = 48 + size // 10
-    out[end + 1] = 48 + size % 10
+    store_byte(out, end, np.uint8(48 + size // 10))
+    store_byte(out, end + 1, np.uint8(48 + size % 10))
     return end + 2
 
 
 @device
 def write_integer(out: Any, end: int, value: Any) -> Any:
-    """Write an int64 at ``out[end]`` in decimal digits and return where it ends."""
+    """Write an int64 in decimal digits, ``end`` bytes behind the address ``out``, and return where it ends."""
     number = np.uint64(value)
     if value < 0:
-        out[end] = 45
+        store_byte(out, end, np.uint8(45))
         end += 1
         number = _U0 - number
-    if number == _U0:
-        out[end] = 48
-        return end + 1
-    count = _digit_count(number)
+    count = _digit_count(number | _U1)
     last = _U0
     if count > 17:
         upper = number // _TEN_TO_8
@@ -252,16 +270,16 @@ def format_floats(out: Any, ends: Any, values: Any, powers: Any) -> None:
 
     ``out`` has room for TEXT_ROOM bytes for each of them.
     """
-    end = 0
+    text, end = address_of(out), 0
     for i in range(values.size):
-        end = write_float(out, end, values[i], powers)
+        end = write_float(text, end, values[i], address_of(powers))
         ends[i] = end
 
 
 @kernel
 def format_integers(out: Any, ends: Any, values: Any) -> None:
     """Do the same with int64 values."""
-    end = 0
+    text, end = address_of(out), 0
     for i in range(values.size):
-        end = write_integer(out, end, values[i])
+        end = write_integer(text, end, values[i])
         ends[i] = end
