@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from lapnoise.files import MISSING
 from lapnoise.files._cells import Absent, BadCellError, ColumnScan, check_integers, check_numbers, read_integers
 from lapnoise.files._decimals import nearest_points
+from lapnoise.kernels.cell_numbers import MISSING as IS_MISSING
+from lapnoise.kernels.cell_numbers import READ
 from lapnoise.kernels.csv_scan import CELL_ROOM, TEXT_ROOM, write_numbers
-from lapnoise.kernels.decimals import MISSING as IS_MISSING
-from lapnoise.kernels.decimals import READ
 from lapnoise.kernels.shortest import powers_of_ten
 
 

@@ -16,10 +16,11 @@ import lapnoise
 from lapnoise.bits.chacha_lanes import copy_words
 from lapnoise.kernels.bounded_laplace import fill_bounded_laplace
 from lapnoise.kernels.bounded_sums import sum_steps
+from lapnoise.kernels.cell_numbers import check_decimals, read_integers
 from lapnoise.kernels.cells import count_even_cells
 from lapnoise.kernels.conditional_laplace import fill_conditional_laplace, fill_uniform_conditioned
 from lapnoise.kernels.csv_scan import scan_rows, write_numbers
-from lapnoise.kernels.decimals import check_decimals, read_integers, read_points
+from lapnoise.kernels.decimals import read_points
 from lapnoise.kernels.discrete_gaussian import fill_discrete_gaussian
 from lapnoise.kernels.laplace import fill_difference, fill_exponential, fill_laplace
 from lapnoise.kernels.laplace_float32 import fill_difference32, fill_exponential32, fill_laplace32

@@ -10,16 +10,8 @@ import numpy as np
 import pytest
 from csv_oracle import ABSENT, cells_from
 
-from lapnoise.kernels.decimals import (
-    MISSING,
-    OPEN,
-    READ,
-    check_decimals,
-    find_number,
-    float_powers,
-    read_integers,
-    read_points,
-)
+from lapnoise.kernels.cell_numbers import MISSING, OPEN, READ, check_decimals, find_number, read_integers
+from lapnoise.kernels.decimals import float_powers, read_points
 
 
 def points_of(texts: list[bytes], exponent: int):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from lapnoise import _jit  # noqa: F401 # before what imports Numba itself: only it explains why Numba is missing
-from lapnoise.kernels.csv_scan import BARE_RETURN, CELL_ROOM, OPEN_QUOTE, TEXT_ROOM, scan_rows, write_numbers
-from lapnoise.kernels.decimals import (
+from lapnoise.kernels.cell_numbers import (
     MISSING,
     OPEN,
     READ,
@@ -12,10 +11,10 @@ from lapnoise.kernels.decimals import (
     check_decimals,
     check_integers,
     find_number,
-    float_powers,
     read_integers,
-    read_points,
 )
+from lapnoise.kernels.csv_scan import BARE_RETURN, CELL_ROOM, OPEN_QUOTE, TEXT_ROOM, scan_rows, write_numbers
+from lapnoise.kernels.decimals import float_powers, read_points
 from lapnoise.kernels.shortest import powers_of_ten
 
 __all__ = [

@@ -39,7 +39,7 @@ class Points:
     steps : ndarray of int64
         At most 2^52 in magnitude.
     states : ndarray of uint8
-        MISSING where a cell is missing, else READ, as in `lapnoise.kernels.decimals`.
+        MISSING where a cell is missing, else READ, as in `lapnoise.kernels.cell_numbers`.
     open : list of int
         Indices of the points that have no such form; their steps are 0.
     cells : Cells

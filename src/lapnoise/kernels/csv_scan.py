@@ -17,7 +17,7 @@ from numba.core import types
 
 from lapnoise._intrinsics import address_of, copy_block, load_byte, matching_bytes, store_byte, trailing_zeros
 from lapnoise._jit import device, kernel, overload
-from lapnoise.kernels.decimals import MISSING
+from lapnoise.kernels.cell_numbers import MISSING
 from lapnoise.kernels.shortest import TEXT_ROOM, write_float, write_integer
 
 __all__ = ["BARE_RETURN", "CELL_ROOM", "FINE", "OPEN_QUOTE", "RAGGED", "TEXT_ROOM", "scan_rows", "write_numbers"]
@@ -33,10 +33,10 @@ _QUOTE, _LF, _CR = np.uint8(34), np.uint8(10), np.uint8(13)
 
 
 @device
-def _find(data: Any, place: Any, stop: Any, a: Any, b: Any, c: Any) -> Any:
+def _find(text: Any, place: Any, stop: Any, a: Any, b: Any, c: Any) -> Any:
     """Return the first place before ``stop`` that has byte a, b or c, else ``stop``."""
     while place < stop:
-        matches = matching_bytes(data, place, a, b, c)
+        matches = matching_bytes(text, place, a, b, c)
         if matches != np.uint64(0):
             return min(place + np.int64(trailing_zeros(matches)), stop)
         place += _BLOCK
@@ -44,19 +44,19 @@ def _find(data: Any, place: Any, stop: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 @device
-def _close_quote(data: Any, place: Any, stop: Any) -> Any:
+def _close_quote(text: Any, place: Any, stop: Any) -> Any:
     """Return the place behind the quote that closes what was opened before ``place``, ``stop`` + 1 where none does.
 
     And how many lines end on the way.
     """
     lines = 0
     while True:
-        place = _find(data, place, stop, _QUOTE, _LF, _LF)
+        place = _find(text, place, stop, _QUOTE, _LF, _LF)
         if place >= stop:
             return stop + 1, lines
-        if load_byte(data, place) == _LF:
+        if load_byte(text, place) == _LF:
             lines += 1
-        elif place + 1 < stop and load_byte(data, place + 1) == _QUOTE:
+        elif place + 1 < stop and load_byte(text, place + 1) == _QUOTE:
             place += 1
         else:
             return place + 1, lines
@@ -161,10 +161,10 @@ def _write_number(out: Any, end: Any, value: Any, powers: Any) -> Any:
 
 
 @device
-def _copy(out: Any, end: Any, data: Any, place: Any, stop: Any) -> Any:
+def _copy(out: Any, end: Any, text: Any, place: Any, stop: Any) -> Any:
     """Copy what lies from place to stop and return where the copy ends; up to 31 bytes behind it are overwritten."""
     for k in range(0, stop - place, _BLOCK):
-        copy_block(out, end + k, data, place + k)
+        copy_block(out, end + k, text, place + k)
     return end + stop - place
 
 
