@@ -408,13 +408,11 @@ def test_help_and_usage_errors_import_next_to_nothing(folder, arguments):
     [
         (["s.csv", "t.csv", "--epsilon", "0", "--sensitivity", "1"], 2),
         (["s.csv", "t.csv", *AMOUNTS, "--columns", "b"], 2),
-        (["s.csv", "t.csv", *AMOUNTS, "--columns", "a"], 3),
         (["s.csv", "s.csv", *AMOUNTS], 2),
         (["s.csv", "absent/t.csv", *AMOUNTS], 4),
-        (["s.csv", "t.csv", *AMOUNTS, "--dry-run"], 0),
     ],
 )
-def test_what_draws_nothing_does_not_import_numba(folder, arguments, code):
+def test_what_reads_no_rows_does_not_import_numba(folder, arguments, code):
     got, modules = imported(folder, "noise", *arguments)
     assert got == code
     assert not modules & {"numba", "llvmlite", "scipy", "pandas", "pyarrow"}

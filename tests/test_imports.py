@@ -29,6 +29,8 @@ LAYERS = [
     ["bits.chacha", "bits.entropy", "bits.fork"],
     ["bits.chacha_lanes", "bits.stream"],
     ["kernels.powers", "kernels.batches", "kernels.bounded_sums", "kernels.cells"],
+    ["kernels.shortest", "kernels.cell_numbers"],
+    ["kernels.decimals", "kernels.csv_scan"],
     ["kernels.exp", "kernels.log", "kernels.uniform"],
     ["kernels.laplace", "kernels.laplace_float32", "kernels.bounded_laplace"],
     ["kernels.log_laplace", "kernels.refined"],

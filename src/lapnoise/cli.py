@@ -159,6 +159,14 @@ _commands.add_command(compare)
     multiple=True,
     help="What a missing cell says, instead of the default (empty, NA, NaN, nan, null, None); repeat for more.",
 )
+@click.option("--no-header", is_flag=True, help="A CSV file has no header; its columns are called 1, 2, ...")
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    default="utf-8",
+    show_default=True,
+    help="Of the column names of a CSV file; other bytes pass through.",
+)
 @click.option(
     "--threads", metavar="N", type=click.IntRange(min=1), help="Threads that draw. Default: the usable cores."
 )

@@ -243,11 +243,12 @@ def test_all_other_bytes_survive_whatever_is_in_the_file(tmp_path_factory, rows,
 
 
 def test_result_does_not_depend_on_block_size_or_threads(tmp_path, monkeypatch):
-    text = "a,m,n\n" + "".join(f'"x{i}",{i},{"" if i % 7 == 0 else i / 8}\n' for i in range(500))
+    long = ".123456789123456789123456789"  # beyond the kernels
+    text = "a,m,n\n" + "".join(f'"x{i}",{i}{long * (i % 5 == 0)},{"" if i % 7 == 0 else i / 8}\n' for i in range(500))
     expected = noised(tmp_path, text, columns=["m", "n"])
     for block_bytes in (1, 17, 4096):
         monkeypatch.setattr(_rows, "BLOCK_BYTES", block_bytes)
-        for threads in (1, 2):
+        for threads in (1, 2, 5):
             assert noised(tmp_path, text, columns=["m", "n"], threads=threads) == expected
 
 

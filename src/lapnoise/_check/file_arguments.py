@@ -15,6 +15,7 @@ from lapnoise._check._amounts import bounds
 from lapnoise._check._arrays import INT64, integer_clamp
 from lapnoise._check._arrays import clamp as clamp_to_floats
 from lapnoise._check._domains import floats_inside
+from lapnoise._check._gaussian import flag
 from lapnoise._check._rules import amount, pair, shown
 
 __all__ = [
@@ -25,12 +26,11 @@ __all__ = [
     "clipped_columns",
     "columns",
     "consistent",
-    "delimiter",
+    "csv_options",
     "file_format",
     "fill",
     "fill_within",
     "mechanism",
-    "missing",
     "no_columns",
     "no_delimiter",
     "not_the_ledger",
@@ -250,6 +250,26 @@ def delimiter(value: Any) -> bytes:
             f"got {value!r}"
         )
     return value.encode("ascii")
+
+
+def csv_options(separator: Any, absent: Any, header: Any, encoding: Any) -> dict[str, Any]:
+    """Return how a CSV file is to be read."""
+    if not isinstance(encoding, str):
+        raise TypeError(f"encoding must be the name of one (text), got {shown(encoding)}")
+    try:
+        plain = all(bytes([code]).decode(encoding) == chr(code) for code in range(128))
+    except LookupError:
+        raise ValueError(f"encoding must be one that Python knows, got {encoding!r}") from None
+    except UnicodeError:
+        plain = False
+    if not plain:
+        raise ValueError(f"encoding must keep ASCII characters as ASCII bytes, got {encoding!r}")
+    return {
+        "delimiter": None if separator is None else delimiter(separator),
+        "missing": missing(absent),
+        "header": flag("header", header),
+        "encoding": encoding,
+    }
 
 
 def missing(value: Any) -> frozenset[bytes]:

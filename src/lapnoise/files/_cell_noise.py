@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ _MOST_STEPS = 1 << 52
 """Up to here steps are exact as floats, and none of them goes beyond a point that is as far away."""
 
 _LARGEST_INTEGER = 2**63 - 1
+_LARGEST_FLOAT = Fraction(sys.float_info.max)
 
 
 class BadValueError(Exception):
@@ -138,13 +139,13 @@ class CellNoise:
             np.clip(noised, *limits.clamp, out=noised)
         return Noised(self._blanked(noised, missing), missing)
 
+    @property
+    def exponent(self) -> int:
+        """Binary exponent of the lattice's granularity."""
+        return int(self.mechanism.lattice.exponent)
+
     def add_to_points(
-        self,
-        points: Points,
-        exact: Callable[[int], Fraction],
-        place: Place,
-        missing: NDArray[np.bool_],
-        strata: tuple[NDArray[Any], Sequence[int]] | None = None,
+        self, points: Points, place: Place, strata: tuple[NDArray[Any], Sequence[int]] | None = None
     ) -> Noised:
         """Return the float64 that the mechanism makes of decimals, which are given as points of its lattice.
 
@@ -152,20 +153,17 @@ class CellNoise:
         ----------
         points
             What decimals were rounded to; changed here.
-        exact
-            Returns what the decimal at an index says.
-        place, missing, strata
-            As in `add`; all of ``missing`` are told.
+        place, strata
+            As in `add`.
         """
-        exponent, largest = self.mechanism.lattice.exponent, sys.float_info.max
-        absent: NDArray[np.bool_] | None = missing if missing.any() else None
+        exponent, largest = self.exponent, sys.float_info.max
+        absent: NDArray[np.bool_] | None = points.missing
         if absent is not None:
             self._refuse_missing(absent)
-            base, step = (0.0, 0) if self.fill is None else _nearest_point(self.fill, exponent)
-            points.base[absent], points.steps[absent] = base, step
+            points.base[absent], points.steps[absent] = _nearest_point(self.fill or Fraction(0), exponent)
             absent = absent if self.fill is None else None
         bounds = self._clip[place.column]
-        values = _Decimals(points, exact, exponent, missing)
+        values = _Decimals(points, exponent)
         if bounds is not None:
             values.clip(*bounds)
         if isinstance(self.mechanism, BoundedLaplaceMechanism):
@@ -214,18 +212,14 @@ class CellNoise:
 class _Decimals:
     """Decimals on a lattice, and what they say exactly where a point cannot."""
 
-    def __init__(
-        self, points: Points, exact: Callable[[int], Fraction], exponent: int, missing: NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, points: Points, exponent: int) -> None:
         self.points = points
-        self._exact = exact
         self._exponent = exponent
-        self._missing = missing
 
     def exactly(self, i: int) -> Fraction:
-        """Return the point at an index, or the decimal itself where that is not known."""
-        if i in self.points.open and not self._missing[i]:
-            return self._exact(i)
+        """Return the point at an index, or the decimal itself where it has no such form."""
+        if i in self.points.open:
+            return self.points.exact_value(i)
         r = Fraction(2) ** self._exponent
         return Fraction(float(self.points.base[i])) + int(self.points.steps[i]) * r
 
@@ -235,8 +229,9 @@ class _Decimals:
         least, most = _nearest_point(low, self._exponent), _nearest_point(high, self._exponent)
         near = points.base + np.ldexp(points.steps.astype(np.float64), self._exponent)
         # What is a float away from a bound is on the same side of it as the float nearest to it.
-        below, above = near < np.nextafter(float(low), -np.inf), near > np.nextafter(float(high), np.inf)
-        inside = (near > np.nextafter(float(low), np.inf)) & (near < np.nextafter(float(high), -np.inf))
+        first, last = (float(min(max(bound, -_LARGEST_FLOAT), _LARGEST_FLOAT)) for bound in (low, high))
+        below, above = near < np.nextafter(first, -np.inf), near > np.nextafter(last, np.inf)
+        inside = (near > np.nextafter(first, np.inf)) & (near < np.nextafter(last, -np.inf))
         doubtful = {*points.open, *np.flatnonzero(~(below | above | inside)).tolist()}
         for chosen, (base, steps) in ((below, least), (above, most)):
             points.base[chosen], points.steps[chosen] = base, steps

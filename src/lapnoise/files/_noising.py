@@ -98,6 +98,8 @@ def prepared(
     format: str | None,
     delimiter: str | None,
     missing: Any,
+    header: Any,
+    encoding: Any,
     digest_source: Any,
     progress: Progress | None,
     threads: int | None,
@@ -108,8 +110,7 @@ def prepared(
     start = time.perf_counter()
     names = file_arguments.columns(columns)
     asked = terms(**noise, columns=names)
-    absent = file_arguments.missing(missing)
-    separator = None if delimiter is None else file_arguments.delimiter(delimiter)
+    csv = file_arguments.csv_options(delimiter, missing, header, encoding)
     source_path, target_path = Path(source), Path(target)
     kind = file_arguments.file_format(
         format,
@@ -119,9 +120,9 @@ def prepared(
     )
     file_arguments.target_format(target_path.suffix, kind)
     if kind == "npy":
-        file_arguments.no_columns(names, separator, asked.strata, asked.clip)
+        file_arguments.no_columns(names, csv["delimiter"], asked.strata, asked.clip)
     elif kind != "csv":
-        file_arguments.no_delimiter(separator, kind)
+        file_arguments.no_delimiter(csv["delimiter"], kind)
     digest = _check.flag("digest_source", digest_source)
     rng = default_rng(seed, rounds=20, threads=threads)
     if seed is not None:
@@ -130,7 +131,7 @@ def prepared(
         origin, written = opened(stack, source_path, target_path, kind, digest=digest, force=force)
         if charge is not None:
             charge.refuse_target(target_path)
-        file = format_of(kind, origin, asked, columns=names, delimiter=separator, missing=absent)
+        file = format_of(kind, origin, asked, columns=names, **csv)
         header = file.check_header()
         mechanism = asked.mechanism(header.columns, header.cells_per_row)
         if charge is not None:

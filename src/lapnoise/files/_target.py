@@ -94,9 +94,9 @@ class Output:
         """Digest of the bytes written so far, in hexadecimal."""
         return self._digest.hexdigest()
 
-    def write(self, data: bytes | NDArray[Any]) -> None:
+    def write(self, data: bytes | memoryview | NDArray[Any]) -> None:
         """Append bytes, or those of a contiguous array, which is not changed afterwards."""
-        rest = memoryview(data if isinstance(data, bytes) else data.reshape(-1).view(np.uint8).data)
+        rest = memoryview(data.reshape(-1).view(np.uint8).data if isinstance(data, np.ndarray) else data)
         size = len(rest)
         self._digest.update(rest)
         try:
