@@ -127,7 +127,7 @@ def _unwrap_series(series: Any, pandas: Any) -> tuple[Any, Rewrap]:
     elif types.is_float_dtype(series.dtype) and series.dtype.numpy_dtype.itemsize > 2:
         data = series.to_numpy(dtype=series.dtype.numpy_dtype, na_value=np.nan)
     else:
-        return series.to_numpy(dtype=object), plain
+        return Foreign(series.dtype), plain
 
     def nullable(result: NDArray[Any]) -> Any:
         name = result.dtype.name if isinstance(series.dtype, pandas.ArrowDtype) else result.dtype.name.capitalize()

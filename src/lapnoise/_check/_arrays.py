@@ -208,7 +208,7 @@ def _real_array(name: str, value: Any) -> NDArray[Any]:
             "one, or the whole to lapnoise.tables.add_noise"
         )
     if isinstance(value, Foreign):
-        raise TypeError(f"{name} must be real numbers (integers, float32 or float64), got type {value.kind}")
+        raise TypeError(f"{name} must be real numbers (integers, float32 or float64), got dtype {value.kind}")
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of different length

@@ -26,8 +26,8 @@ __all__ = [
 def no_table(value: Any) -> NoReturn:
     """Refuse what is no table of a kind that is known."""
     raise TypeError(
-        "table must be a pandas or polars DataFrame, or a pyarrow Table or RecordBatch (a column goes to add_noise of a "
-        f"mechanism), got {type(value).__name__}"
+        "table must be a pandas or polars DataFrame, or a pyarrow Table or RecordBatch (single columns go to add_noise "
+        f"of a mechanism), got {type(value).__name__}"
     )
 
 
@@ -76,9 +76,9 @@ def only_numeric_column(numeric: Sequence[int], names: Sequence[Any]) -> list[in
 def value_type(name: Any, kind: str, dtype: np.dtype[Any] | None, *, whole: bool) -> np.dtype[Any]:
     """Return the dtype of a column to be noised; refuse other types by their name."""
     if dtype is None:
-        raise TypeError(f"column {name!r} must hold real numbers (integers, float32 or float64), got type {kind}")
+        raise TypeError(f"column {name!r} must hold real numbers (integers, float32 or float64), got dtype {kind}")
     if whole and dtype.kind == "f":
-        raise TypeError(f"column {name!r} must hold integers for discrete noise, got type {kind}")
+        raise TypeError(f"column {name!r} must hold integers for discrete noise, got dtype {kind}")
     return dtype
 
 
@@ -91,7 +91,7 @@ def strata_column(place: int, chosen: Collection[int], name: Any) -> None:
 def strata_type(name: Any, kind: str, fits: bool) -> None:
     """Refuse a column of strata whose entries have no text of their own."""
     if not fits:
-        raise TypeError(f"column {name!r} must hold text, integers or categories to tell strata, got type {kind}")
+        raise TypeError(f"column {name!r} must hold text, integers or categories to tell strata, got dtype {kind}")
 
 
 def strata_by_text(strata: Iterable[Any]) -> dict[str, int]:

@@ -78,8 +78,8 @@ class PandasFrame:
             codes, labels = array.codes, array.categories
         else:
             codes, labels = self._pandas.factorize(array)
-        by_label = places_of_labels(labels, places)
-        return np.take(by_label, codes, mode="wrap")  # -1 is the last
+        found: NDArray[np.int32] = places_of_labels(labels, places)[codes]  # -1 is the last
+        return found
 
     def with_columns(self, noised: Mapping[int, Noised]) -> Any:
         """Return the frame with some columns replaced; index, labels and attributes stay."""
