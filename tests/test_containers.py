@@ -343,6 +343,18 @@ def test_integers_of_other_libraries(name):
 
 
 @pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
+@pytest.mark.parametrize("name", ["int64", "uint8", "float32", "float64"])
+def test_what_lies_beneath_a_null_does_not_leak(name):
+    """Not even the bytes beneath the nulls of a result depend on those beneath the nulls of the values."""
+    values = numbers(name)
+    found = {
+        LAPLACE.add_noise(arrow(values, MISSING, garbage), rng=default_rng(1)).buffers()[1].to_pybytes()
+        for garbage in (0, 1, 77, garbage_of(values.dtype))
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
 @pytest.mark.parametrize("start", [0, 1, 3, 7, 8, 13])
 def test_slices_of_arrow_arrays(start):
     """A slice begins anywhere in a byte of the validity bits, and in one of packed bools."""
@@ -521,7 +533,7 @@ tables = [polars.DataFrame({"a": columns[0]})]
 
 @pytest.mark.parametrize("given", [ARROW, POLARS], ids=["arrow", "polars"])
 def test_nothing_is_imported_for_columns(given):
-    """Noise on what is of Arrow brings in neither pandas nor polars, on what is of polars neither pandas nor pyarrow."""
+    """Noise on what is of Arrow brings in neither pandas nor polars, and on what is of polars no other library."""
     used = """
 import json, sys, lapnoise
 before = set(sys.modules)
