@@ -13,7 +13,7 @@ from lapnoise.files._cell_noise import CellNoise, Place, word_of
 from lapnoise.files._charge import Charge
 from lapnoise.files._terms import terms
 from lapnoise.mechanisms._additive import generator_for
-from lapnoise.tables._frames import frame_of
+from lapnoise.tables._kinds import frame_of
 from lapnoise.tables._noising import choose, noise_columns, read_strata
 
 if TYPE_CHECKING:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise._check import table_arguments
 from lapnoise.files._cell_noise import Noised
 
-__all__ = ["Frame", "frame_of", "places_of_labels"]
+__all__ = ["Frame", "places_of_labels"]
 
 
 class Frame(Protocol):
@@ -41,26 +39,6 @@ class Frame(Protocol):
 
     def with_columns(self, noised: Mapping[int, Noised]) -> Any:
         """Return the table with some columns replaced, null where they are missing; all others are shared."""
-
-
-def frame_of(table: Any) -> Frame:
-    """Return a table as a `Frame`; no library is imported for that, since a table's own is there."""
-    pandas, polars, pyarrow = (sys.modules.get(name) for name in ("pandas", "polars", "pyarrow"))
-    if pandas is not None and isinstance(table, pandas.DataFrame):
-        from lapnoise.tables._pandas import PandasFrame
-
-        return PandasFrame(table, pandas)
-    if polars is not None and isinstance(table, polars.DataFrame):
-        from lapnoise.tables._polars import PolarsFrame
-
-        return PolarsFrame(table, polars)
-    if polars is not None and isinstance(table, polars.LazyFrame):
-        table_arguments.not_collected(table)
-    if pyarrow is not None and isinstance(table, pyarrow.Table | pyarrow.RecordBatch):
-        from lapnoise.tables._arrow import ArrowFrame
-
-        return ArrowFrame(table, pyarrow)
-    return table_arguments.no_table(table)
 
 
 def places_of_labels(labels: Any, places: Mapping[str, int]) -> NDArray[np.int32]:
