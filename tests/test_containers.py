@@ -408,7 +408,7 @@ def test_empty_columns_of_other_libraries():
         (pl.Series([Decimal("1.5")]), "Decimal"),
         (pl.Series([[1.0]]), "List"),
         (pl.Series([None]), "Null"),
-        (pl.Series([1], dtype=pl.Int128), "Int128"),
+        (pl.Series([timedelta(1)]), "Duration"),
         (pa.array(["a"]), "string"),
         (pa.array(["a"]).dictionary_encode(), "dictionary"),
         (pa.array([1, 2]).dictionary_encode(), "dictionary"),

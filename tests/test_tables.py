@@ -538,7 +538,7 @@ STRATA = {
     "arrow": [
         lambda names: pa.chunked_array([names[:1], [], names[1:]]),
         lambda names: pa.array(names, pa.large_string()),
-        lambda names: pa.array(names, pa.string_view()),
+        lambda names: pa.array(names, pa.string_view() if hasattr(pa, "string_view") else pa.string()),
         lambda names: pa.chunked_array(
             [pa.array(names[:1]).dictionary_encode(), pa.array(names[1:]).dictionary_encode()]
         ),

@@ -85,7 +85,9 @@ class PandasFrame:
         """Return the frame with some columns replaced; index, labels and attributes stay."""
         made = self._frame.copy(deep=False)
         for i, (values, missing) in noised.items():
-            made.isetitem(i, self._like(self._array(i), values, missing))
+            column = self._like(self._array(i), values, missing)
+            # A bare array would be copied.
+            made.isetitem(i, self._pandas.Series(column, index=made.index, copy=False))
         return made
 
     def _like(self, before: Any, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
