@@ -58,6 +58,22 @@ def test_flights(capsys):
     assert printed.rstrip().endswith("spent in all: epsilon 1")
 
 
+def test_duckdb_flights(capsys):
+    """Each carrier's noisy mean is near the truth, by 8 standard errors but for a chance of 2e-9 in all."""
+    printed = run("duckdb_flights.py", capsys)
+    row = r"^(..) +([0-9,]+) flights   noisy +(-?[0-9.]+)   truth +(-?[0-9.]+)   standard error +([0-9.]+)$"
+    rows = re.findall(row, printed, re.MULTILINE)
+
+    assert len(rows) == 16
+    assert sum(int(count.replace(",", "")) for _, count, _, _, _ in rows) == 336_776
+    assert (rows[0][0], rows[0][3]) == ("UA", "11.96")
+    for _, count, noisy, truth, error in rows:
+        assert abs(float(error) - 660 * (2 / int(count.replace(",", ""))) ** 0.5) < 0.01
+        # By Chernoff's bound for a sum of Laplace variates, 8e-11 where there are 32 of them, and less for more.
+        assert abs(float(noisy) - float(truth)) < 8 * float(error) + 0.1
+    assert printed.rstrip().endswith("spent by each flight: epsilon 1")
+
+
 def test_cloaking_scores_have_sensitivity_one():
     """Whoever is removed, or moved to the centre or far away, changes no score by more than 1; some change by 1."""
     example = runpy.run_path(str(EXAMPLES / "cloaking.py"))

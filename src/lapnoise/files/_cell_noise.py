@@ -17,7 +17,7 @@ from lapnoise.files._terms import FileMechanism, Terms
 from lapnoise.generator import Generator
 from lapnoise.mechanisms import BoundedLaplaceMechanism
 
-__all__ = ["BadValueError", "CellNoise", "Noised", "Place", "output_dtype"]
+__all__ = ["BadValueError", "CellNoise", "Noised", "Place", "output_dtype", "widened", "word_of"]
 
 COLUMN_SHIFT = 42
 """log2 of the words that each noised column has: cell i of noised column j takes the word 2^42 j + i."""
@@ -81,9 +81,13 @@ class CellNoise:
         Names of the noised columns, in file order; one empty name for an array.
     rng
         Where the noise comes from.
+    origin
+        Word of the stream that the first cell of the first column takes.
     """
 
-    def __init__(self, mechanism: FileMechanism, terms: Terms, columns: Sequence[str], rng: Generator) -> None:
+    def __init__(
+        self, mechanism: FileMechanism, terms: Terms, columns: Sequence[str], rng: Generator, origin: int = 0
+    ) -> None:
         self.mechanism: Any = mechanism
         self.whole = terms.whole
         self.local = terms.local
@@ -91,6 +95,7 @@ class CellNoise:
         self._clamp = terms.clamp
         self._clip = [terms.bounds_of(name) for name in columns]
         self._rng = rng
+        self._origin = origin
 
     def add(
         self,
@@ -117,7 +122,7 @@ class CellNoise:
         BadValueError
             At an infinite value where nothing bounds it, and at a missing one where each row is a person.
         """
-        native = _widened(values)
+        native = widened(values)
         out = output_dtype(values.dtype, whole=self.whole)
         limits = file_arguments.cell_limits(self._clip[place.column], self._clamp, self.fill, native.dtype, out)
         if native.dtype.kind == "f":
@@ -179,7 +184,7 @@ class CellNoise:
             for i in {*points.open, *np.flatnonzero(np.abs(steps) > _MOST_STEPS).tolist()}:
                 noise = int(steps[i]) - int(points.steps[i])
                 if abs(int(steps[i])) == _LARGEST_INTEGER:
-                    noise = _release.step_at(self._rng, _word(place) + i, self.mechanism.lattice.t)
+                    noise = _release.step_at(self._rng, self._origin + word_of(place) + i, self.mechanism.lattice.t)
                 noised[i] = lattice.release(values.exactly(i), noise, exponent, largest)
         limits = file_arguments.cell_limits(None, self._clamp, None, FLOAT64, FLOAT64)
         if limits.clamp is not None:
@@ -197,7 +202,7 @@ class CellNoise:
         return noised
 
     def _generator(self, place: Place) -> Generator:
-        return self._rng._at(_word(place))
+        return self._rng._at(self._origin + word_of(place))
 
     def _refuse_missing(self, missing: NDArray[np.bool_]) -> None:
         if self.local and self.fill is None:
@@ -243,7 +248,8 @@ class _Decimals:
                     points.open.remove(i)
 
 
-def _word(place: Place) -> int:
+def word_of(place: Place) -> int:
+    """Return which word a cell takes, counted from that of the first cell of the first column."""
     return (place.column << COLUMN_SHIFT) + place.first
 
 
@@ -262,7 +268,8 @@ def output_dtype(given: np.dtype[Any], *, whole: bool) -> np.dtype[Any]:
     return INT64 if whole else FLOAT32 if given.newbyteorder("=") == FLOAT32 else FLOAT64
 
 
-def _widened(values: NDArray[Any]) -> NDArray[Any]:
+def widened(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers in this machine's byte order, integers as int64 or uint64."""
     native = values.astype(values.dtype.newbyteorder("="), copy=False)
     if native.dtype.kind == "f" or native.dtype == np.uint64:
         return native

@@ -102,7 +102,7 @@ class DiscreteLaplaceMechanism(AdditiveMechanism):
 
         Parameters
         ----------
-        values : int, array_like of ints, masked array or pandas Series
+        values : int, array_like of ints, masked array, pandas or polars Series, Arrow Array or ChunkedArray
             Integers of any width, and bool.
         out : ndarray of int64, optional
             Array to write to and return; ``out=values`` works in place.
@@ -113,7 +113,7 @@ class DiscreteLaplaceMechanism(AdditiveMechanism):
 
         Returns
         -------
-        int, ndarray of int64, masked array or Series
+        int, ndarray of int64, masked array, Series, Array or ChunkedArray
             The same kind as ``values``.
 
         Raises

@@ -226,12 +226,12 @@ class StratifiedLaplaceMechanism(FloatMechanism):
         ----------
         values, out, rng, clamp, threads
             As in `LaplaceMechanism.add_noise`; one word of the stream a value, whatever its stratum.
-        strata : array_like of str or int, or pandas Series, also categorical
+        strata : array_like of str or int, a Series or an Arrow array, also categorical
             The stratum of each value, in the shape of ``values``.
 
         Returns
         -------
-        float, ndarray, masked array or Series
+        float, ndarray, masked array, Series, Array or ChunkedArray
             The same kind as ``values``.
 
         Raises
