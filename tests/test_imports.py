@@ -18,7 +18,7 @@ PACKAGE = Path(lapnoise.__file__).parent
 # From the bottom up: a module imports only from lines below its own. A name with a star is a whole package, whose
 # modules may import one another.
 LAYERS = [
-    ["errors", "_version", "_numbers", "_threads", "_arrow_values"],
+    ["errors", "_version", "_numbers", "_threads", "_arrow_metadata", "_arrow_values"],
     ["_containers"],
     ["_canonical"],
     ["_check*"],

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lapnoise._arrow_metadata import adapted_metadata
 from lapnoise._check import file_arguments
 from lapnoise.errors import InputDataError
-from lapnoise.files._arrow_metadata import adapted_metadata
 from lapnoise.files._cell_noise import output_dtype
 from lapnoise.files._contents import Contents, Header
 from lapnoise.files._strata import StrataCodes

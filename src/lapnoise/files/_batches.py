@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from lapnoise._arrow_values import values_and_missing
 from lapnoise.errors import InputDataError
 from lapnoise.files._arrow import Layout, pyarrow
 from lapnoise.files._cell_noise import BadValueError, CellNoise, Place
@@ -79,7 +80,7 @@ def missing_cells(piece: Piece, layout: Layout, terms: Terms) -> int:
     total = 0
     for place, name in zip(layout.noised, layout.names, strict=True):
         column = piece.batch.column(piece.batch.schema.get_field_index(layout.source.field(place).name))
-        values, missing = _numbers(column)
+        values, missing = values_and_missing(column)
         if values.dtype.kind == "f":
             infinite = np.isinf(values) if missing is None else np.isinf(values) & ~missing
             if terms.bounds_of(name) is None and infinite.any():
@@ -98,7 +99,7 @@ def _noised(piece: Piece, layout: Layout, cell_noise: CellNoise) -> tuple[Piece,
     strata = _strata(piece, layout)
     total = 0
     for number, (place, name) in enumerate(zip(layout.noised, layout.names, strict=True)):
-        values, missing = _numbers(columns[place])
+        values, missing = values_and_missing(columns[place])
         try:
             noised = cell_noise.add(values, Place(number, piece.first_cell), missing, strata)
         except BadValueError as error:
@@ -109,18 +110,6 @@ def _noised(piece: Piece, layout: Layout, cell_noise: CellNoise) -> tuple[Piece,
         buffers = [valid, pyarrow().py_buffer(noised.values)]
         columns[place] = pyarrow().Array.from_buffers(layout.target.field(place).type, len(values), buffers)
     return piece._replace(batch=pyarrow().RecordBatch.from_arrays(columns, schema=layout.target)), total
-
-
-def _numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Return the numbers of a column, with anything at all where they are missing, and where that is."""
-    dtype = np.dtype(column.type.to_pandas_dtype())
-    data = column.buffers()[1]
-    if data is None or not len(column):
-        values = np.zeros(len(column), dtype)
-    else:
-        values = np.frombuffer(data, dtype, len(column), column.offset * dtype.itemsize)
-    missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
-    return np.require(values, requirements="A"), missing
 
 
 def _strata(piece: Piece, layout: Layout) -> tuple[NDArray[Any], list[int]] | None:

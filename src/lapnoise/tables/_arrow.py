@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapnoise._arrow_metadata import adapted_metadata
 from lapnoise._arrow_values import chunked_like, chunks_of, numpy_dtype, values_and_missing
 from lapnoise.files._cell_noise import Noised
 from lapnoise.tables._frames import places_of_labels
-from lapnoise.tables._pandas_metadata import with_types
 
 __all__ = ["ArrowFrame", "joined", "strata_places", "tells_strata"]
 
@@ -59,7 +59,7 @@ class ArrowFrame:
     def with_columns(self, noised: Mapping[int, Noised]) -> Any:
         """Return the table with some columns replaced; field and schema metadata stay."""
         schema, columns = self._table.schema, list(self._table.columns)
-        changed: dict[str, str] = {}
+        changed: dict[str, Any] = {}
         for i, (values, missing) in noised.items():
             before, field = columns[i], schema.field(i)
             made = chunked_like(list(map(len, chunks_of(before))), values, missing, self._pyarrow)
@@ -67,8 +67,9 @@ class ArrowFrame:
             columns[i] = self._pyarrow.chunked_array(made, type=kind) if hasattr(before, "chunks") else made[0]
             schema = schema.set(i, field.with_type(kind))
             if kind != field.type:
-                changed[field.name] = values.dtype.name
-        return type(self._table).from_arrays(columns, schema=with_types(schema, changed))
+                changed[field.name] = kind
+        schema = schema.with_metadata(adapted_metadata(schema.metadata, changed))
+        return type(self._table).from_arrays(columns, schema=schema)
 
 
 def joined(chunks: list[Any]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
