@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lapnoise._arrow_metadata import adapted_metadata
-from lapnoise._check import file_arguments
+from lapnoise._check import noise_terms
 from lapnoise.errors import InputDataError
 from lapnoise.files._cell_noise import output_dtype
 from lapnoise.files._contents import Contents, Header
@@ -96,7 +96,7 @@ def layout_of(schema: Any, terms: Terms, asked: tuple[str, ...] | None) -> Layou
             raise InputDataError(f"column {names[place]!r} is of type {field.type}, where {wanted} must stand")
         out = output_dtype(dtype, whole=terms.whole)
         read_as = dtype if dtype.kind == "f" or dtype.itemsize == 8 else np.dtype(np.int64)
-        file_arguments.cell_limits(terms.bounds_of(names[place]), terms.clamp, terms.fill, read_as, out)
+        noise_terms.cell_limits(terms.bounds_of(names[place]), terms.clamp, terms.fill, read_as, out)
         target = target.set(place, field.with_type(pyarrow().from_numpy_dtype(out)))
         types.append(f"{dtype.name} -> {out.name}")
     changed = {schema.field(place).name: target.field(place).type for place in noised}

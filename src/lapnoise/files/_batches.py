@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from lapnoise._arrow_values import values_and_missing
 from lapnoise.errors import InputDataError
 from lapnoise.files._arrow import Layout, pyarrow
-from lapnoise.files._cell_noise import BadValueError, CellNoise, Place
+from lapnoise.files._cell_noise import CellNoise, Place
+from lapnoise.files._cells import BadCellError
 from lapnoise.files._overlap import in_order, read_ahead
 from lapnoise.files._strata import MISSING_STRATUM, UNKNOWN_STRATUM
 from lapnoise.files._terms import Terms
@@ -84,12 +85,12 @@ def missing_cells(piece: Piece, layout: Layout, terms: Terms) -> int:
         if values.dtype.kind == "f":
             infinite = np.isinf(values) if missing is None else np.isinf(values) & ~missing
             if terms.bounds_of(name) is None and infinite.any():
-                _refuse(piece, name, BadValueError(int(np.argmax(infinite)), "an infinite number"), local=terms.local)
+                _refuse(piece, name, BadCellError(int(np.argmax(infinite)), "an infinite number"), local=terms.local)
             absent = np.isnan(values)
             missing = absent if missing is None else missing | absent
         if missing is not None and terms.fill is None:
             if terms.local and missing.any():
-                _refuse(piece, name, BadValueError(int(np.argmax(missing)), "a missing cell"), local=True)
+                _refuse(piece, name, BadCellError(int(np.argmax(missing)), "a missing cell"), local=True)
             total += int(np.count_nonzero(missing))
     return total
 
@@ -102,7 +103,7 @@ def _noised(piece: Piece, layout: Layout, cell_noise: CellNoise) -> tuple[Piece,
         values, missing = values_and_missing(columns[place])
         try:
             noised = cell_noise.add(values, Place(number, piece.first_cell), missing, strata)
-        except BadValueError as error:
+        except BadCellError as error:
             _refuse(piece, name, error, local=cell_noise.local)
         total += 0 if noised.missing is None else int(np.count_nonzero(noised.missing))
         # Of what is missing then, NaN stays a value.
@@ -122,7 +123,7 @@ def _strata(piece: Piece, layout: Layout) -> tuple[NDArray[Any], list[int]] | No
     chosen = column.indices.fill_null(-1) if column.indices.null_count else column.indices
     try:
         codes = layout.codes.codes(_labels(column.dictionary), chosen.to_numpy().astype(np.int64, copy=False))
-    except BadValueError as error:
+    except BadCellError as error:
         _refuse(piece, name.strip(), error, local=False)
     return codes, layout.codes.places
 
@@ -136,7 +137,7 @@ def _labels(values: Any) -> list[Any]:
         return [None if label is None else label.decode("utf-8", "surrogateescape") for label in data]
 
 
-def _refuse(piece: Piece, name: str, error: BadValueError, *, local: bool) -> NoReturn:
+def _refuse(piece: Piece, name: str, error: BadCellError, *, local: bool) -> NoReturn:
     if error.kind in (MISSING_STRATUM, UNKNOWN_STRATUM):
         wanted = "one of the strata that were given"
     else:

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import _release, lattice
-from lapnoise._check import FLOAT32, FLOAT64, INT64, file_arguments
+from lapnoise._check import FLOAT32, FLOAT64, INT64, noise_terms
+from lapnoise.files._cells import BadCellError
 from lapnoise.files._decimals import Points
 from lapnoise.files._terms import FileMechanism, Terms
 from lapnoise.generator import Generator
 from lapnoise.mechanisms import BoundedLaplaceMechanism
 
-__all__ = ["BadValueError", "CellNoise", "Noised", "Place", "output_dtype", "widened", "word_of"]
+__all__ = ["CellNoise", "Noised", "Place", "output_dtype", "widened", "word_of"]
 
 COLUMN_SHIFT = 42
 """log2 of the words that each noised column has: cell i of noised column j takes the word 2^42 j + i."""
@@ -27,23 +28,6 @@ _MOST_STEPS = 1 << 52
 
 _LARGEST_INTEGER = 2**63 - 1
 _LARGEST_FLOAT = Fraction(sys.float_info.max)
-
-
-class BadValueError(Exception):
-    """A value that cannot be noised.
-
-    Attributes
-    ----------
-    index
-        Its place among the values that were given.
-    kind
-        What it is, as a phrase for a message; never what it says, which is data.
-    """
-
-    def __init__(self, index: int, kind: str) -> None:
-        super().__init__(f"value {index}: {kind}")
-        self.index = index
-        self.kind = kind
 
 
 class Place(NamedTuple):
@@ -119,12 +103,12 @@ class CellNoise:
 
         Raises
         ------
-        BadValueError
+        BadCellError
             At an infinite value where nothing bounds it, and at a missing one where each row is a person.
         """
         native = widened(values)
         out = output_dtype(values.dtype, whole=self.whole)
-        limits = file_arguments.cell_limits(self._clip[place.column], self._clamp, self.fill, native.dtype, out)
+        limits = noise_terms.cell_limits(self._clip[place.column], self._clamp, self.fill, native.dtype, out)
         if native.dtype.kind == "f":
             absent = np.isnan(native)
             missing = absent if missing is None else missing | absent
@@ -137,7 +121,7 @@ class CellNoise:
         if limits.clip is not None:
             native = np.clip(native, *map(native.dtype.type, limits.clip))
         elif (infinite := _release.find_infinite(native)) >= 0:
-            raise BadValueError(infinite, "an infinite number")
+            raise BadCellError(infinite, "an infinite number")
         noised = np.empty(native.shape, out)
         self.mechanism._add(self._generator(place), native, noised, *(strata or ()))
         if limits.clamp is not None:
@@ -186,7 +170,7 @@ class CellNoise:
                 if abs(int(steps[i])) == _LARGEST_INTEGER:
                     noise = _release.step_at(self._rng, self._origin + word_of(place) + i, self.mechanism.lattice.t)
                 noised[i] = lattice.release(values.exactly(i), noise, exponent, largest)
-        limits = file_arguments.cell_limits(None, self._clamp, None, FLOAT64, FLOAT64)
+        limits = noise_terms.cell_limits(None, self._clamp, None, FLOAT64, FLOAT64)
         if limits.clamp is not None:
             np.clip(noised, *limits.clamp, out=noised)
         return Noised(self._blanked(noised, absent), absent)
@@ -206,7 +190,7 @@ class CellNoise:
 
     def _refuse_missing(self, missing: NDArray[np.bool_]) -> None:
         if self.local and self.fill is None:
-            raise BadValueError(int(np.argmax(missing)), "a missing cell")
+            raise BadCellError(int(np.argmax(missing)), "a missing cell")
 
     def _blanked(self, noised: NDArray[Any], missing: NDArray[np.bool_] | None) -> NDArray[Any]:
         if missing is not None:

@@ -33,7 +33,7 @@ _INFINITY = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
 
 
 class BadCellError(Exception):
-    """A cell that is neither a number of the kind that was asked for nor missing.
+    """A cell that cannot be noised: no number of the kind that was asked for, infinite, or missing where it may not be.
 
     Attributes
     ----------

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lapnoise._check import file_arguments
+from lapnoise._check import noise_terms
 from lapnoise.errors import InputDataError, LapnoiseWarning
-from lapnoise.files._cell_noise import BadValueError, CellNoise
+from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._cells import (
     Absent,
     BadCellError,
@@ -143,7 +143,7 @@ class CsvFile:
         )
         for name in names:
             kind = np.dtype(np.int64 if self._whole else np.float64)
-            file_arguments.cell_limits(self._terms.bounds_of(name), self._terms.clamp, self._terms.fill, kind, kind)
+            noise_terms.cell_limits(self._terms.bounds_of(name), self._terms.clamp, self._terms.fill, kind, kind)
         return names
 
     def _place_of_strata(self) -> int | None:
@@ -164,7 +164,7 @@ class CsvFile:
             labels = stratum_labels(block.column(self._marked.strata, count), self._absent, self._encoding)
             try:
                 self._marked.codes.codes(labels)
-            except BadValueError as error:
+            except BadCellError as error:
                 told = self._place(block, self._marked.strata, error.index)
                 raise InputDataError(
                     f"{told} has {error.kind}, where one of the strata that were given must stand"

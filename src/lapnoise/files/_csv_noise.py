@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise.errors import InputDataError
-from lapnoise.files._cell_noise import BadValueError, CellNoise, Place
+from lapnoise.files._cell_noise import CellNoise, Place
 from lapnoise.files._cells import Absent, BadCellError, Cells, content, read_integers
 from lapnoise.files._decimals import nearest_points
 from lapnoise.files._rows import Block
@@ -61,7 +61,7 @@ def noised(
             at = Place(number, block.first_row - 1)
             values[column], states[column] = _noised(block.column(place, count), absent, cell_noise, at, strata)
             missing += int(np.count_nonzero(states[column] == kernels.MISSING))
-    except (BadCellError, BadValueError):
+    except BadCellError:
         raise InputDataError("a cell changed") from None
     out = np.empty(block.stop - block.start + kernels.CELL_ROOM * cells.size + kernels.TEXT_ROOM, np.uint8)
     where = (cells.data, block.start, block.stop, cells.starts, cells.ends)

@@ -10,12 +10,10 @@ import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from lapnoise.errors import InputDataError, OutputError
 from lapnoise.files._directory_source import digest_of_files, parquet_files
-from lapnoise.files._target import Target, is_same_file, lock, output_error, prefix, sync_directory
+from lapnoise.files._target import Appearing, Target, is_same_file, lock, output_error, prefix, sync_directory
 
 __all__ = ["DirectoryTarget", "refuse_unsafe_directory"]
 
@@ -63,7 +61,7 @@ def refuse_unsafe_directory(path: Path, source: Path, *, force: bool) -> None:
         raise OutputError(f"directory of the target is not writable: {str(directory)!r}")
 
 
-class DirectoryTarget:
+class DirectoryTarget(Appearing):
     """A directory that appears under its name only when the ``with`` block ends without an exception.
 
     Until then the files stand in a temporary directory beside it, which one rename moves. It is removed on every
@@ -79,8 +77,8 @@ class DirectoryTarget:
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
+        super().__init__(str(path))
         self.path = Path(os.path.realpath(path))
-        self._shown = str(path)
         self._force = force
         self._digests: list[tuple[str, str]] = []
         self._descriptors: list[int] = []
@@ -103,31 +101,11 @@ class DirectoryTarget:
             yield target
         self._digests.append((path, target.sha256))
 
-    def __enter__(self) -> Self:
-        try:
-            self._clear_away()
-            self._create()
-        except OSError as error:
-            raise output_error(self._shown, error) from None
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._commit()
-        finally:
-            if self._temporary != self.path:
-                shutil.rmtree(self._temporary, ignore_errors=True)
-            for descriptor in self._descriptors:
-                with contextlib.suppress(OSError):
-                    os.close(descriptor)
-
     def _beside(self, mark: str = "") -> Path:
         return self.path.with_name(prefix(self.path.name) + mark + secrets.token_hex(8))
 
     def _create(self) -> None:
+        self._clear_away()
         while True:
             temporary = self._beside()
             temporary.mkdir()
@@ -142,6 +120,13 @@ class DirectoryTarget:
         if self._force and self.path.exists():
             with contextlib.suppress(OSError):
                 temporary.chmod(stat.S_IMODE(self.path.stat().st_mode))
+
+    def _discard(self) -> None:
+        if self._temporary != self.path:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        for descriptor in self._descriptors:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
     def _clear_away(self) -> None:
         pattern = re.compile(re.escape(prefix(self.path.name)) + f"({_OLD})?[0-9a-f]{{16}}")

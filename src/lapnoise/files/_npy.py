@@ -12,9 +12,10 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from lapnoise._check import file_arguments
+from lapnoise._check import noise_terms
 from lapnoise.errors import InputDataError
-from lapnoise.files._cell_noise import BadValueError, CellNoise, Noised, Place, output_dtype
+from lapnoise.files._cell_noise import CellNoise, Noised, Place, output_dtype
+from lapnoise.files._cells import BadCellError
 from lapnoise.files._contents import Contents, Done, Header
 from lapnoise.files._overlap import in_order, read_ahead
 from lapnoise.files._source import Source
@@ -58,7 +59,7 @@ class NpyFile:
     def check_header(self) -> Header:
         """Read the header alone, and refuse shapes and types that cannot be noised."""
         self._read_header()
-        file_arguments.cell_limits(
+        noise_terms.cell_limits(
             self._terms.bounds_of(""), self._terms.clamp, self._terms.fill, _read_as(self._dtype), self._target_dtype
         )
         return Header((), math.prod(self._shape[1:]), self._contents(0))
@@ -93,7 +94,7 @@ class NpyFile:
             start, values = chunk
             try:
                 return cell_noise.add(values, Place(0, start))
-            except BadValueError as error:
+            except BadCellError as error:
                 self._refuse(start + error.index, _IS[error.kind])
 
         starts = range(0, self._size, CHUNK_VALUES)
@@ -192,7 +193,7 @@ class NpyFile:
             # A flat iterator walks in C order whatever the order in memory.
             try:
                 noisy, absent = cell_noise.add(read.flat[start : start + MAPPED_VALUES], Place(0, start))
-            except BadValueError as error:
+            except BadCellError as error:
                 index = np.unravel_index(start + error.index, self._shape)
                 self._refuse(int(np.ravel_multi_index(index, self._shape, order="F")), _IS[error.kind])
             written.flat[start : start + MAPPED_VALUES] = noisy

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise._check import file_arguments
-from lapnoise.files._cell_noise import BadValueError
+from lapnoise._check import noise_terms
+from lapnoise.files._cells import BadCellError
 
 __all__ = ["MISSING_STRATUM", "UNKNOWN_STRATUM", "StrataCodes"]
 
@@ -29,7 +29,7 @@ class StrataCodes:
     """
 
     def __init__(self, names: Sequence[Any]) -> None:
-        texts = file_arguments.strata_names(names)
+        texts = noise_terms.strata_names(names)
         self._code_of = {text: code for code, text in enumerate(texts)}
         self._dtype = np.dtype(np.int8 if len(texts) <= _MOST_INT8 else np.int32)
         self.places = list(range(len(texts)))
@@ -46,7 +46,7 @@ class StrataCodes:
 
         Raises
         ------
-        BadValueError
+        BadCellError
             At the first row without a stratum, or with one that has no name here; a label no row has does no harm.
         """
         found = [-1 if label is None else self._code_of.get(str(label), -2) for label in labels]
@@ -54,5 +54,5 @@ class StrataCodes:
         codes = table[:-1] if chosen is None else table[chosen]
         if codes.size and int(codes.min()) < 0:
             row = int(np.argmax(codes < 0))
-            raise BadValueError(row, MISSING_STRATUM if codes[row] == -1 else UNKNOWN_STRATUM)
+            raise BadCellError(row, MISSING_STRATUM if codes[row] == -1 else UNKNOWN_STRATUM)
         return codes.astype(self._dtype)

@@ -44,4 +44,5 @@ class StandardOutput(Output):
             raise output_error(self._shown, error) from None
 
     def _discard(self) -> None:
+        super()._discard()
         self._spool.close()

@@ -22,6 +22,7 @@ from lapnoise.files._digest import Digest
 from lapnoise.files._flush import Flusher
 
 __all__ = [
+    "Appearing",
     "Output",
     "Target",
     "is_same_file",
@@ -77,14 +78,50 @@ def refuse_unsafe_target(path: Path, source: Path, *, force: bool) -> None:
         raise OutputError(f"directory of the target is not writable: {str(directory)!r}")
 
 
-class Output:
-    """Bytes that appear somewhere only when the ``with`` block ends without an exception.
+class Appearing:
+    """Something that appears only when the ``with`` block ends without an exception.
 
-    Until then they stand in a temporary, which is removed on every exception, KeyboardInterrupt included.
+    Until then there is a temporary, which is removed on every exception, KeyboardInterrupt included.
     """
 
     def __init__(self, shown: str) -> None:
         self._shown = shown
+
+    def __enter__(self) -> Self:
+        try:
+            self._create()
+        except OSError as error:
+            raise output_error(self._shown, error) from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._commit()
+        finally:
+            with contextlib.suppress(OSError):
+                self._discard()
+
+    def _create(self) -> None:
+        """Make the temporary."""
+        raise NotImplementedError
+
+    def _commit(self) -> None:
+        """Let it appear."""
+        raise NotImplementedError
+
+    def _discard(self) -> None:
+        """Remove what is left of the temporary."""
+        raise NotImplementedError
+
+
+class Output(Appearing):
+    """Bytes that appear somewhere."""
+
+    def __init__(self, shown: str) -> None:
+        super().__init__(shown)
         self._digest = Digest()
         self._flusher = Flusher()
         self._fd = -1
@@ -106,37 +143,10 @@ class Output:
         except OSError as error:
             raise output_error(self._shown, error) from None
 
-    def __enter__(self) -> Self:
-        try:
-            self._create()
-        except OSError as error:
-            raise output_error(self._shown, error) from None
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._commit()
-        finally:
-            self._digest.close()
-            with contextlib.suppress(OSError):
-                self._flusher.close()
-            with contextlib.suppress(OSError):
-                self._discard()
-
-    def _create(self) -> None:
-        """Open the temporary."""
-        raise NotImplementedError
-
-    def _commit(self) -> None:
-        """Let the bytes appear."""
-        raise NotImplementedError
-
     def _discard(self) -> None:
-        """Remove what is left of the temporary."""
-        raise NotImplementedError
+        self._digest.close()
+        with contextlib.suppress(OSError):
+            self._flusher.close()
 
 
 class Target(Output):
@@ -215,6 +225,7 @@ class Target(Output):
         sync_directory(self.path.parent)
 
     def _discard(self) -> None:
+        super()._discard()
         with contextlib.suppress(OSError):
             self._temporary.unlink()
         os.close(self._fd)

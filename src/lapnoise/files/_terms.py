@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from lapnoise import _check
-from lapnoise._check import file_arguments
+from lapnoise._check import noise_terms
 from lapnoise._numbers import SquareRoot
 from lapnoise.mechanisms import (
     BoundedLaplaceMechanism,
@@ -108,7 +108,7 @@ class Terms:
     def mechanism(self, columns: tuple[str, ...], cells_per_row: int) -> FileMechanism:
         """Return the mechanism as it is charged, for columns with these names and so many noised cells in a row."""
         if isinstance(self.clip, Mapping):
-            file_arguments.clipped_columns(self.clip, columns, every=self.local)
+            noise_terms.clipped_columns(self.clip, columns, every=self.local)
         parameters = dict(self._parameters)
         if self.local:
             widths = [high - low for low, high in self._bounds_in_a_row(columns, cells_per_row)]
@@ -150,16 +150,16 @@ def terms(
 ) -> Terms:
     """Check what is asked of the noise; arguments as in :func:`lapnoise.files.add_noise`."""
     by_person = _check.flag("local", local)
-    name, given = file_arguments.mechanism(mechanism, _BY_NAME)
-    bounds = file_arguments.clip(clip)
-    filled = None if fill is None else file_arguments.fill(fill)
-    stratum = file_arguments.strata(strata, needed=name == "stratified")
+    name, given = noise_terms.mechanism(mechanism, _BY_NAME)
+    bounds = noise_terms.clip(clip)
+    filled = None if fill is None else noise_terms.fill(fill)
+    stratum = noise_terms.strata(strata, needed=name == "stratified")
     public = _check.flag("strata_public", strata_public)
     asked = {"epsilon": epsilon, "delta": delta, "sensitivity": sensitivity, "changed": changed}
     asked |= {"epsilon_by": epsilon_by, "strata_per_person": strata_per_person}
-    file_arguments.consistent(name, asked, given=given is not None, local=by_person, clip=bounds, public=public)
+    noise_terms.consistent(name, asked, given=given is not None, local=by_person, clip=bounds, public=public)
     if filled is not None:
-        file_arguments.fill_within(filled, bounds)
+        noise_terms.fill_within(filled, bounds)
     parameters = {key: value for key, value in asked.items() if value is not None and key != "epsilon_by"}
     if name == "discrete-laplace" and "changed" in parameters:
         _check.count("changed", parameters.pop("changed"), least=1)
@@ -173,7 +173,7 @@ def terms(
         name=name,
         local=by_person,
         clip=bounds,
-        clamp=None if clamp is None else file_arguments.clamp(clamp),
+        clamp=None if clamp is None else noise_terms.clamp(clamp),
         fill=filled,
         strata=stratum,
         changed=changed,

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise._check import file_arguments, table_arguments
+from lapnoise._check import noise_terms, table_arguments
 from lapnoise.errors import InputDataError
-from lapnoise.files._cell_noise import BadValueError, CellNoise, Noised, Place, output_dtype, widened
+from lapnoise.files._cell_noise import CellNoise, Noised, Place, output_dtype, widened
+from lapnoise.files._cells import BadCellError
 from lapnoise.files._overlap import in_order
 from lapnoise.files._terms import Terms
 from lapnoise.tables._frames import Frame
@@ -66,7 +67,7 @@ def choose(frame: Frame, terms: Terms, columns: Any, strata: Any) -> Chosen:
     chosen = Chosen(frame, found, told, whole=terms.whole)
     for name, dtype in zip(chosen.names, chosen.dtypes, strict=True):
         read_as, out = widened(np.empty(0, dtype)).dtype, output_dtype(dtype, whole=terms.whole)
-        file_arguments.cell_limits(terms.bounds_of(name), terms.clamp, terms.fill, read_as, out)
+        noise_terms.cell_limits(terms.bounds_of(name), terms.clamp, terms.fill, read_as, out)
     return chosen
 
 
@@ -98,7 +99,7 @@ def noise_columns(
         told = None if strata is None else (strata[0][start:stop], strata[1])
         try:
             noisy, absent = cell_noise.add(given, place, missing, told)
-        except BadValueError as error:
+        except BadCellError as error:
             raise _refusal(start + error.index, chosen.names[number], error.kind, cell_noise) from None
         values[number][start:stop] = noisy
         return place, None if absent is None else missing  # what was NaN stays NaN and is no null
