@@ -45,6 +45,21 @@ def test_income_bands(capsys):
     assert printed.rstrip().endswith("charged: 1")
 
 
+def test_bulk_flights(capsys, monkeypatch):
+    """Both files are noised in one column alone, and a mean over all rows is near the truth."""
+    monkeypatch.setattr("sys.argv", ["bulk_flights.py"])
+    printed = run("bulk_flights.py", capsys).splitlines()
+
+    assert [line.split(":")[0].strip() for line in printed] == ["parquet", "csv"]
+    for line in printed:
+        assert "336,776 rows, noise of scale 660 on each" in line
+        assert line.endswith("other columns are as they were")
+        noisy, truth = (float(x) for x in re.search(r"mean delay (\S+) minutes, in truth (\S+);", line).groups())
+        # The mean of n draws of scale b is beyond 9 b / sqrt(n) with a chance below 1e-9.
+        assert abs(noisy - truth) < 9 * 660 / 336_776**0.5
+        assert truth == 12.30
+
+
 def test_flights(capsys):
     """Each answer is near the truth that is printed beside it, by what its epsilon allows but for a chance of 1e-9."""
     printed = run("flights.py", capsys)

@@ -182,14 +182,15 @@ _commands.add_command(compare)
     help="Charge epsilon to this ledger, made by `lapnoise ledger create`, before any value is read.",
 )
 def noise(source: str, target: str, **given: Any) -> int:
-    """Add Laplace noise to numbers in SRC and write DST.
+    """Add noise to numbers in SRC and write DST.
 
-    SRC is a CSV (.csv, .tsv), NPY (.npy), Parquet (.parquet) or Arrow IPC (.arrow, .feather) file, or a directory of
-    Parquet files, for which DST is a directory too. It is never changed; DST appears whole or not at all.
+    SRC is a CSV (.csv, .tsv, or - for standard input), NPY (.npy), Parquet (.parquet) or Arrow IPC (.arrow, .feather)
+    file, or a directory of Parquet files, for which DST is a directory too. It is never changed; DST appears whole or
+    not at all. DST - is standard output.
 
     All noised cells together form one released vector: --sensitivity is the L1 sensitivity of that whole vector, and
-    the whole file costs epsilon. The noise has scale sensitivity / epsilon. Row count, order, missing cells and columns
-    that are not named are published as they are.
+    the whole file costs epsilon. With --local each row is one person, who pays epsilon, and --clip gives the
+    sensitivity. Row count, order, missing cells and columns that are not named are published as they are.
 
     Numbers are rounded to multiples of a power of two, the granularity, and the noise is exact on those multiples, so
     that floating-point attacks find nothing.
