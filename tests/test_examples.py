@@ -45,6 +45,21 @@ def test_income_bands(capsys):
     assert printed.rstrip().endswith("charged: 1")
 
 
+def test_bulk_flights(capsys, monkeypatch):
+    """Both files are noised in one column alone, and a mean over all rows is near the truth."""
+    monkeypatch.setattr("sys.argv", ["bulk_flights.py"])
+    printed = run("bulk_flights.py", capsys).splitlines()
+
+    assert [line.split(":")[0].strip() for line in printed] == ["parquet", "csv"]
+    for line in printed:
+        assert "336,776 rows, noise of scale 660 on each" in line
+        assert line.endswith("other columns are as they were")
+        noisy, truth = (float(x) for x in re.search(r"mean delay (\S+) minutes, in truth (\S+);", line).groups())
+        # The mean of n draws of scale b is beyond 9 b / sqrt(n) with a chance below 1e-9.
+        assert abs(noisy - truth) < 9 * 660 / 336_776**0.5
+        assert truth == 12.30
+
+
 def test_flights(capsys):
     """Each answer is near the truth that is printed beside it, by what its epsilon allows but for a chance of 1e-9."""
     printed = run("flights.py", capsys)
@@ -56,6 +71,22 @@ def test_flights(capsys):
         assert abs(answer - truth) <= 24 * scale
     assert truths[0] == 328_521
     assert printed.rstrip().endswith("spent in all: epsilon 1")
+
+
+def test_duckdb_flights(capsys):
+    """Each carrier's noisy mean is near the truth, by 8 standard errors but for a chance of 2e-9 in all."""
+    printed = run("duckdb_flights.py", capsys)
+    row = r"^(..) +([0-9,]+) flights   noisy +(-?[0-9.]+)   truth +(-?[0-9.]+)   standard error +([0-9.]+)$"
+    rows = re.findall(row, printed, re.MULTILINE)
+
+    assert len(rows) == 16
+    assert sum(int(count.replace(",", "")) for _, count, _, _, _ in rows) == 336_776
+    assert (rows[0][0], rows[0][3]) == ("UA", "11.96")
+    for _, count, noisy, truth, error in rows:
+        assert abs(float(error) - 660 * (2 / int(count.replace(",", ""))) ** 0.5) < 0.01
+        # By Chernoff's bound for a sum of Laplace variates, 8e-11 where there are 32 of them, and less for more.
+        assert abs(float(noisy) - float(truth)) < 8 * float(error) + 0.1
+    assert printed.rstrip().endswith("spent by each flight: epsilon 1")
 
 
 def test_cloaking_scores_have_sensitivity_one():

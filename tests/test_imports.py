@@ -18,7 +18,8 @@ PACKAGE = Path(lapnoise.__file__).parent
 # From the bottom up: a module imports only from lines below its own. A name with a star is a whole package, whose
 # modules may import one another.
 LAYERS = [
-    ["errors", "_version", "_numbers", "_threads", "_containers"],
+    ["errors", "_version", "_numbers", "_threads", "_arrow_metadata", "_arrow_values"],
+    ["_containers"],
     ["_canonical"],
     ["_check*"],
     ["_jit", "signed_log", "exact", "lattice", "sensitivity", "budget"],
@@ -29,6 +30,8 @@ LAYERS = [
     ["bits.chacha", "bits.entropy", "bits.fork"],
     ["bits.chacha_lanes", "bits.stream"],
     ["kernels.powers", "kernels.batches", "kernels.bounded_sums", "kernels.cells"],
+    ["kernels.shortest", "kernels.cell_numbers"],
+    ["kernels.decimals", "kernels.csv_scan"],
     ["kernels.exp", "kernels.log", "kernels.uniform"],
     ["kernels.laplace", "kernels.laplace_float32", "kernels.bounded_laplace"],
     ["kernels.log_laplace", "kernels.refined"],
@@ -47,13 +50,14 @@ LAYERS = [
     ["queries*", "evaluate*"],
     ["ledger*"],
     ["files*"],
+    ["tables*"],
     ["_console", "_doctor"],
-    ["_compare_command", "_ledger_commands"],
+    ["_compare_command", "_ledger_commands", "_noise_options"],
     ["cli"],
     ["__main__"],
 ]
 
-HEAVY = {"numba", "llvmlite", "scipy", "sqlite3", "pandas", "pyarrow", "pyspark", "dask", "click", "tqdm"}
+HEAVY = {"numba", "llvmlite", "scipy", "sqlite3", "pandas", "polars", "pyarrow", "pyspark", "dask", "click", "tqdm"}
 
 
 def modules():
@@ -156,6 +160,7 @@ def imported_by(script):
         "import pickle, lapnoise; pickle.loads(pickle.dumps(lapnoise.default_rng(7)))",
         "import lapnoise; lapnoise.SignedLog(1, 0.0).add(3.0).to_float()",
         "import lapnoise.files",
+        "import lapnoise; lapnoise.tables.add_noise",
         "import lapnoise; lapnoise.postprocess.round_to_total([0.5, 0.5], 1)",
         "import lapnoise; lapnoise.ExponentialMechanism(epsilon=1, sensitivity=1).probabilities([1, 2])",
         "import lapnoise; lapnoise.PermuteAndFlipMechanism(epsilon=1, sensitivity=1).probabilities([1, 2])",

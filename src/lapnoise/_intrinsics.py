@@ -6,18 +6,30 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.types.containers import UniTuple
 
 from lapnoise._jit import intrinsic
 
 __all__ = [
+    "address_of",
     "bits_from_float32",
     "bits_from_float64",
+    "copy_block",
     "float32_from_bits",
     "float64_from_bits",
     "fma32",
     "fma64",
     "leading_zeros",
+    "load_byte",
+    "load_word",
+    "matching_bytes",
+    "multiply_wide",
+    "store_byte",
+    "store_word",
+    "trailing_zeros",
 ]
+
+_BLOCK = ir.VectorType(ir.IntType(8), 32)
 
 
 @intrinsic
@@ -64,6 +76,117 @@ def leading_zeros(typingctx: Any, word: Any) -> Any:
         return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), emit
+
+
+@intrinsic
+def trailing_zeros(typingctx: Any, word: Any) -> Any:
+    """Return the number of zero bits below the lowest one of a uint64, as uint64; 64 for 0."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), emit
+
+
+@intrinsic
+def multiply_wide(typingctx: Any, x: Any, y: Any) -> Any:
+    """Return the high and the low word of the product of two uint64, 128 bits."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide, word = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(*(builder.zext(factor, wide) for factor in arguments))
+        high = builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), word)
+        return context.make_tuple(builder, signature.return_type, (high, builder.trunc(product, word)))
+
+    return UniTuple(types.uint64, 2)(types.uint64, types.uint64), emit
+
+
+@intrinsic
+def address_of(typingctx: Any, array: Any) -> Any:
+    """Return where the first entry of an array lies in memory.
+
+    For functions that read or write single bytes in an inner loop. Of an array that is handed on Numba counts the
+    references, with two atomic additions a call, and can leave that out only where the function called is simple.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.ptrtoint(data, ir.IntType(64))
+
+    return types.int64(array), emit
+
+
+@intrinsic
+def load_byte(typingctx: Any, address: Any, place: Any) -> Any:
+    """Return the uint8 that lies so many bytes behind an address."""
+    return types.uint8(types.int64, types.int64), _load(ir.IntType(8))
+
+
+@intrinsic
+def load_word(typingctx: Any, address: Any, place: Any) -> Any:
+    """Return the eight bytes that lie so many bytes behind an address as a uint64, the first of them lowest."""
+    return types.uint64(types.int64, types.int64), _load(ir.IntType(64))
+
+
+@intrinsic
+def store_byte(typingctx: Any, address: Any, place: Any, byte: Any) -> Any:
+    """Write a uint8 so many bytes behind an address."""
+    return types.void(types.int64, types.int64, types.uint8), _store(ir.IntType(8))
+
+
+@intrinsic
+def store_word(typingctx: Any, address: Any, place: Any, word: Any) -> Any:
+    """Write a uint64 over the eight bytes that lie so many bytes behind an address, lowest byte first."""
+    return types.void(types.int64, types.int64, types.uint64), _store(ir.IntType(64))
+
+
+@intrinsic
+def copy_block(typingctx: Any, target: Any, place: Any, source: Any, start: Any) -> Any:
+    """Copy 32 bytes from ``start`` bytes behind one address to ``place`` bytes behind another."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block = builder.load(_place(builder, _BLOCK, *arguments[2:]), align=1)
+        builder.store(block, _place(builder, _BLOCK, *arguments[:2]), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64), emit
+
+
+@intrinsic
+def matching_bytes(typingctx: Any, address: Any, place: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return which of the 32 bytes that lie so many bytes behind an address is a, b or c, as bits of a uint64."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block = builder.load(_place(builder, _BLOCK, *arguments[:2]), align=1)
+        undefined = ir.Constant(_BLOCK, ir.Undefined)
+        matches = None
+        for byte in arguments[2:]:
+            single = builder.insert_element(undefined, byte, ir.Constant(ir.IntType(32), 0))
+            spread = builder.shuffle_vector(single, undefined, ir.Constant(ir.VectorType(ir.IntType(32), 32), [0] * 32))
+            equal = builder.icmp_unsigned("==", block, spread)
+            matches = equal if matches is None else builder.or_(matches, equal)
+        return builder.zext(builder.bitcast(matches, ir.IntType(32)), ir.IntType(64))
+
+    return types.uint64(types.int64, types.int64, types.uint8, types.uint8, types.uint8), emit
+
+
+def _load(kind: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_place(builder, kind, *arguments), align=1)
+
+    return emit
+
+
+def _store(kind: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[2], _place(builder, kind, *arguments[:2]), align=1)
+        return context.get_dummy_value()
+
+    return emit
+
+
+def _place(builder: Any, kind: Any, address: Any, place: Any) -> Any:
+    return builder.inttoptr(builder.add(address, place), kind.as_pointer())
 
 
 def _bitcast(target: Any) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _check
 from lapnoise._check import FLOAT32, FLOAT64, INT64
-from lapnoise._containers import is_series, unwrap
+from lapnoise._containers import is_column, unwrap
 from lapnoise._fill import SERIAL_BELOW, scratch, separate
 from lapnoise._word_source import WordSource, exact_noise, kernels
 from lapnoise.bits.entropy import Key
@@ -181,7 +181,7 @@ class Generator(WordSource):
 
         Parameters
         ----------
-        values : float, array_like, masked array or pandas Series
+        values : float, array_like, masked array, pandas or polars Series, Arrow Array or ChunkedArray
             What noise is added to. float32 gives float32; float64, integers and bool give float64. NaN stays NaN, and
             every cell takes its word, masked and missing ones too.
         scale : float or array_like
@@ -193,7 +193,7 @@ class Generator(WordSource):
 
         Returns
         -------
-        float, ndarray, masked array or Series
+        float, ndarray, masked array, Series, Array or ChunkedArray
             The same kind as ``values``, bit for bit what ``laplace(values, scale)`` gives.
 
         Raises
@@ -206,7 +206,7 @@ class Generator(WordSource):
         data, rewrap = unwrap(values)
         array = _check.values(data)
         kind = FLOAT32 if array.dtype.newbyteorder("=") == FLOAT32 else FLOAT64
-        size = array.shape if is_series(values) else None
+        size = array.shape if is_column(values) else None
         result = self._draw(array, _check.scale(scale, kind), size, out, kind, _check.method(method), name="values")
         return result if out is not None else rewrap(result)
 

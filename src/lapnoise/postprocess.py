@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _check
 from lapnoise._check import FLOAT64, INT64
-from lapnoise._containers import is_series, unwrap
+from lapnoise._containers import missing_in, unwrap
 
 __all__ = ["clamp", "isotonic", "nonnegative", "project_to_total", "round_to_total"]
 
@@ -229,7 +229,7 @@ def isotonic(values: Any, *, increasing: bool = True, weights: Any = None) -> An
 
 def _taken(values: Any, check: Callable[..., Array]) -> tuple[Array, Callable[[Array], Any]]:
     """Return checked values as an array, and what gives a result their form."""
-    missing = values.isna().to_numpy() if is_series(values) else None
+    missing = missing_in(values)
     data, rewrap = (values, None) if isinstance(values, np.ma.MaskedArray) else unwrap(values)
     array = check(data, missing)
     return array, rewrap or np.asarray

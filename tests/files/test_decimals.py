@@ -9,6 +9,7 @@ import exact_oracles
 import file_oracle
 import numpy as np
 import pytest
+from csv_oracle import ABSENT, cells_from
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,8 +27,7 @@ def value_of(cell: bytes) -> Fraction:
 
 def assert_nearest(cells: list[bytes], exponent: int) -> None:
     """Compare with fractions; only points beyond 2^102 r may have no form that can be compared."""
-    values = np.array([float(value_of(cell)) for cell in cells])
-    points = nearest_points(values, cells, exponent)
+    points = nearest_points(cells_from(cells), ABSENT, exponent)
     for i, cell in enumerate(cells):
         if i in points.open:
             assert abs(value_of(cell)) > Fraction(2) ** (exponent + 102)
@@ -117,7 +117,7 @@ def test_a_float_would_be_rounded_to_another_step():
     """The decimals above are not settled by their floats: this one lies just below a half, its float upon it."""
     exponent, cell = -2, b"0.12499999999999999999999"
     assert float(cell) == 0.125
-    points = nearest_points(np.array([0.125, 0.125]), [cell, b"0.125"], exponent)
+    points = nearest_points(cells_from([cell, b"0.125"]), ABSENT, exponent)
     assert points.steps.tolist() == [0, 1]
 
 
@@ -140,7 +140,7 @@ def test_a_float_would_be_rounded_to_another_step():
 )
 def test_absurd_exponents_and_digits(cell, expected):
     exponent = -2 if b"12" in cell[:6] else -1074
-    points = nearest_points(np.array([float(cell)]), [cell], exponent)
+    points = nearest_points(cells_from([cell]), ABSENT, exponent)
     assert (points.steps.tolist(), points.open) == ([expected], [])
     assert exact_value(cell).denominator.bit_length() < 7000
 
@@ -206,7 +206,7 @@ def test_integers_beyond_the_floats_stay_apart(tmp_path):
         assert draws[0].lattice.granularity == r
         expected = [file_oracle.released(int(cell), draw) for cell, draw in zip(cells, draws, strict=True)]
         assert noised(tmp_path, cells, 1, 2**30, 1) == [repr(value) for value in expected]
-    points = nearest_points(np.array([float(cell) for cell in pair]), pair, 0)
+    points = nearest_points(cells_from(pair), ABSENT, 0)
     one, two = (Fraction(base) + int(step) for base, step in zip(points.base, points.steps, strict=True))
     assert (one, two) == (2**60 + 128, 2**60 + 129)
 

@@ -4,29 +4,39 @@ import csv
 import io
 from pathlib import Path
 
+import csv_oracle
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lapnoise.errors import InputDataError
 from lapnoise.files import _rows
+from lapnoise.files._cells import content
 from lapnoise.files._rows import RowReader
 from lapnoise.files._source import Source
-from lapnoise.files._split import content
 
 
 def read(path: Path, data: bytes, delimiter: bytes = b",", block_bytes: int = 1 << 20):
-    """Return head, header and blocks of a file with these bytes."""
+    """Return head, header and blocks, with all cells marked, of a file with these bytes."""
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch, Source(path) as source:
         patch.setattr(_rows, "BLOCK_BYTES", block_bytes)
         reader = RowReader(source, delimiter)
-        return reader.head, reader.header, list(reader)
+        return reader.head, reader.header, list(reader.blocks(range(len(reader.header))))
+
+
+def bytes_of(blocks) -> bytes:
+    return b"".join(block.cells.data[block.start : block.stop].tobytes() for block in blocks)
+
+
+def cells_in(blocks) -> list[bytes]:
+    return [block.cells[i] for block in blocks for i in range(block.cells.size)]
 
 
 def cells_of(path: Path, data: bytes, **options):
     _, header, blocks = read(path, data, **options)
-    cells = [cell for block in blocks for cell in block.cells]
+    cells = cells_in(blocks)
+    assert len(cells) == sum(block.rows for block in blocks) * len(header)
     return [cells[i : i + len(header)] for i in range(0, len(cells), len(header))]
 
 
@@ -63,8 +73,8 @@ def test_bytes_and_cells_survive(path, file, block_bytes):
     text, width = file
     data = text.encode()
     head, header, blocks = read(path, data, block_bytes=block_bytes)
-    assert head + b"".join(block.joined() for block in blocks) == data
-    got = [content(cell) for block in blocks for cell in block.cells]
+    assert head + bytes_of(blocks) == data
+    got = [content(cell) for cell in cells_in(blocks)]
     rows = list(csv.reader(io.StringIO(text, newline="")))
     # The csv module gives a row without cells for an empty line, which in a file of one column is an empty cell.
     expected = [cell.strip(" \t\r\n").encode() for row in rows[1:] for cell in (row or [""])]
@@ -72,45 +82,49 @@ def test_bytes_and_cells_survive(path, file, block_bytes):
     assert len(header) == width
 
 
-@settings(max_examples=200, deadline=None)
-@given(files())
-def test_fast_and_careful_splitting_agree(path, file):
-    text, _ = file
-    expected = cells_of(path, text.encode())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_rows, "split_regular_rows", lambda *_, **__: None)
-        assert cells_of(path, text.encode()) == expected
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x,y\n1,2\n3,4\n",
-        "x,y\r\n1,2\r\n3,4\r\n",
-        'x,y\n"a,b",2\n"c\nd","4"\n',
-        'x,y\r\n"a\r\nb",2\r\n',
-        'x,y\n"a""b",2\n"",4',
-        "x\n1\n\n2",
-    ],
+@settings(max_examples=500, deadline=None)
+@given(
+    st.text(st.sampled_from('ab",,\n\n\r '), max_size=25) | st.text(st.sampled_from('a",\n'), min_size=30, max_size=90),
+    st.integers(1, 3),
+    st.sampled_from([1, 2, 5, 33, 1 << 20]),
 )
-def test_regular_files_take_the_fast_path(path, text, monkeypatch):
-    expected = cells_of(path, text.encode())
-    calls = []
-    careful = _rows.split_rows
-    monkeypatch.setattr(_rows, "split_rows", lambda *arguments: calls.append(arguments) or careful(*arguments))
-    assert cells_of(path, text.encode()) == expected
-    assert calls == []
+@example('"a\r\n', 1, 1)
+@example('"a"\r', 1, 1)
+@example('"a""\n', 2, 2)
+def test_any_bytes_are_split_as_the_pattern_splits_them(path, text, width, block_bytes):
+    """Whatever follows a header: the same rows, or the same trouble first."""
+    head = ",".join("xyz"[:width]) + "\n"
+    expected = csv_oracle.rows_of(text.encode(), b",", width)
+    if isinstance(expected, str):
+        with pytest.raises(InputDataError, match=expected):
+            read(path, (head + text).encode(), block_bytes=block_bytes)
+    else:
+        assert cells_of(path, (head + text).encode(), block_bytes=block_bytes) == expected
 
 
-@pytest.mark.parametrize(
-    "text", ['x,y\na"b,2\n', 'x,y\n"a"b,2\n', 'x,y\n"a" ,2\n', "x,y\n1,2\r\n3,4\n", "x,y\n1,2\n\n"]
-)
-def test_irregular_files_take_the_careful_path(path, text, monkeypatch):
-    calls = []
-    careful = _rows.split_rows
-    monkeypatch.setattr(_rows, "split_rows", lambda *arguments: calls.append(arguments) or careful(*arguments))
-    assert len(cells_of(path, text.encode())) == text.count(",") - 1
-    assert len(calls) >= 1
+def test_columns_that_are_not_marked_are_passed_over(path):
+    data = b'a,b,c,d\n1,"2,2",3,4\n5,"6\n",7,8\n\n9,,"",0'
+    path.write_bytes(data)
+    for columns in ([0], [1, 3], [2], [0, 1, 2, 3]):
+        with Source(path) as source:
+            blocks = list(RowReader(source, b",").blocks(columns))
+        rows = [[b"1", b'"2,2"', b"3", b"4"], [b"5", b'"6\n"', b"7", b"8"], [b"9", b"", b'""', b"0"]]
+        assert cells_in(blocks) == [row[column] for row in rows for column in columns]
+        (block,) = blocks
+        assert [block.line_of(i * len(columns)) for i in range(3)] == [2, 3 + (columns[0] > 1), 6]
+        assert bytes_of(blocks) == data[8:]
+        for place, column in enumerate(columns):
+            marked = block.column(place, len(columns))
+            assert [marked[i] for i in range(3)] == [row[column] for row in rows]
+
+
+def test_blocks_have_room_for_so_many_cells(path, monkeypatch):
+    monkeypatch.setattr(_rows, "_MOST_CELLS", 4)
+    data = b"x,y\n" + b"".join(b"%d,%d\n\n" % (i, -i) for i in range(21))
+    head, _, blocks = read(path, data)
+    assert [block.rows for block in blocks] == [2] * 10 + [1]
+    assert [(block.first_row, block.first_line) for block in blocks] == [(2 * i + 1, 4 * i + 2) for i in range(11)]
+    assert head + bytes_of(blocks) == data
 
 
 def test_quotes_inside_a_cell_are_text(path):
@@ -128,9 +142,8 @@ def test_empty_lines_are_kept_and_are_no_rows_of_several_columns(path):
     data = b"x,y\n\n1,2\r\n\r\n\n3,4\n\n"
     for block_bytes in (1, 4, 64):
         head, _, blocks = read(path, data, block_bytes=block_bytes)
-        assert head + b"".join(block.joined() for block in blocks) == data
-        assert next(block.cells for block in blocks if block.cells)[:2] == [b"1", b"2"]
-        assert sum(len(block.cells) for block in blocks) == 4
+        assert head + bytes_of(blocks) == data
+        assert cells_in(blocks) == [b"1", b"2", b"3", b"4"]
 
 
 def test_empty_lines_are_empty_cells_of_one_column(path):

@@ -112,7 +112,7 @@ def test_the_temporary_of_a_live_run_stays(tmp_path):
 
 
 def test_a_temporary_taken_for_stale_before_it_was_locked_is_made_anew(tmp_path, monkeypatch):
-    plain, names = _target._lock, []
+    plain, names = _target.lock, []
 
     def late(fd):
         if not names:
@@ -120,7 +120,7 @@ def test_a_temporary_taken_for_stale_before_it_was_locked_is_made_anew(tmp_path,
             names[0].unlink()
         return plain(fd)
 
-    monkeypatch.setattr(_target, "_lock", late)
+    monkeypatch.setattr(_target, "lock", late)
     with Target(tmp_path / "t.csv", force=False) as target:
         target.write(b"whole")
         assert list(tmp_path.iterdir()) != names

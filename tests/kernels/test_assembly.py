@@ -16,8 +16,11 @@ import lapnoise
 from lapnoise.bits.chacha_lanes import copy_words
 from lapnoise.kernels.bounded_laplace import fill_bounded_laplace
 from lapnoise.kernels.bounded_sums import sum_steps
+from lapnoise.kernels.cell_numbers import check_decimals, read_integers
 from lapnoise.kernels.cells import count_even_cells
 from lapnoise.kernels.conditional_laplace import fill_conditional_laplace, fill_uniform_conditioned
+from lapnoise.kernels.csv_scan import scan_rows, write_numbers
+from lapnoise.kernels.decimals import read_points
 from lapnoise.kernels.discrete_gaussian import fill_discrete_gaussian
 from lapnoise.kernels.laplace import fill_difference, fill_exponential, fill_laplace
 from lapnoise.kernels.laplace_float32 import fill_difference32, fill_exponential32, fill_laplace32
@@ -68,6 +71,18 @@ OTHERS = {
     "cells": (count_even_cells, (types.Array(types.int64, 2, "C"), A64, A64, F64, F64, I64)),
     "planar_laplace": (fill_planar_laplace, (C128, A64, F64, *STREAM, I64)),
 }
+
+BYTES, FROZEN = types.Array(types.uint8, 1, "C"), types.Array(types.uint8, 1, "C", readonly=True)
+I32, FLAGS = types.Array(types.int32, 1, "C"), types.Array(types.boolean, 1, "C")
+PLACES, ABSENT = (FROZEN, I32, I32), (FROZEN, I64, FLAGS)
+BYTEWISE = {
+    "check decimals": (check_decimals, (*PLACES, *ABSENT, BYTES)),
+    "read points": (read_points, (*PLACES, *ABSENT, INT, A64, A64, A64, I64, BYTES)),
+    "read integers": (read_integers, (*PLACES, *ABSENT, I64, BYTES)),
+    "write floats": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, BYTES, A64, WORDS)),
+    "write integers": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, BYTES, I64, WORDS)),
+}
+SCAN = (scan_rows, (FROZEN, INT, INT, types.boolean, types.uint8, FLAGS, INT, I32, I32))
 
 LIBRARY = re.compile(
     r"\b_*(?:svml_\w+|(?:log|log1p|log2|log10|exp|exp2|expm1|pow|fma|fmod|floor|ceil|rint|round|ldexp|frexp|sqrt)[fl]?)\b"
@@ -185,6 +200,32 @@ def test_cipher_rounds_are_packed():
     assert names["vpxor"] >= 32
     assert {r for _, operands in rounds[0] for r in re.findall(r"%([xyz])mm", operands)} & widest()
     assert not any(instruction.startswith("call") for instruction, _ in rounds[0])
+
+
+def body(text: str) -> str:
+    """Return the kernel itself, without what hands it the arguments of a Python call."""
+    return text.split("\n_ZN7cpython")[0]
+
+
+@x86_with_fma
+@pytest.mark.parametrize("name", BYTEWISE)
+def test_cells_are_read_and_written_without_a_call(name):
+    """Numba counts references to arrays that are handed on, two calls a cell, so that addresses are."""
+    text = assembly_of(*BYTEWISE[name])
+    call = re.compile(r"^\s+call.*$", re.MULTILINE)
+    assert call.findall(text)  # by what hands arguments over
+    assert call.findall(body(text)) == []
+
+
+@x86_with_fma
+def test_cells_are_found_in_vector_registers():
+    """The loops that look for the end of a cell compare 32 bytes at a time and call nothing."""
+    loops = innermost_loops(body(assembly_of(*SCAN)))
+    searching = [loop for loop in loops if any(instruction == "vpcmpeqb" for instruction, _ in loop)]
+    assert searching
+    assert not any(instruction.startswith("call") for loop in loops for instruction, _ in loop)
+    for loop in searching:
+        assert all("%ymm" in operands for instruction, operands in loop if instruction == "vpcmpeqb")
 
 
 def fill_by_library(out, words):

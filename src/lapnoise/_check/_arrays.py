@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise._check._rules import count, integer, pair, shown
+from lapnoise._containers import Foreign, is_frame
 
 __all__ = [
     "FLOAT32",
@@ -201,8 +202,13 @@ def as_float(name: str, value: Any) -> float:
 
 
 def _real_array(name: str, value: Any) -> NDArray[Any]:
-    if type(value).__name__ == "DataFrame":
-        raise TypeError(f"{name} must be a number, an array or a Series, got a DataFrame: give its columns one by one")
+    if not isinstance(value, np.ndarray) and is_frame(value):
+        raise TypeError(
+            f"{name} must be a number, an array or a Series, got a {type(value).__name__}: give its columns one by "
+            "one, or the whole to lapnoise.tables.add_noise"
+        )
+    if isinstance(value, Foreign):
+        raise TypeError(f"{name} must be real numbers (integers, float32 or float64), got dtype {value.kind}")
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of different length

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lapnoise._check._gaussian import flag
+from lapnoise._check._rules import shown
+
 __all__ = [
-    "MECHANISMS",
     "columns",
-    "delimiter",
+    "csv_options",
     "file_format",
-    "mechanism",
-    "missing",
+    "no_columns",
+    "no_delimiter",
     "not_the_ledger",
-    "source",
     "target_format",
 ]
 
-MECHANISMS = ("laplace", "discrete-laplace")
-
-_OTHER_FORMATS = {".arrow", ".feather", ".gz", ".json", ".npz", ".orc", ".parquet", ".xls", ".xlsx", ".zip", ".zst"}
-_FORMAT_OF_SUFFIX = {".csv": "csv", ".tsv": "csv", ".npy": "npy"}
-
-
-def mechanism(value: Any) -> str:
-    """Return the name of a mechanism."""
-    if value not in MECHANISMS:
-        raise ValueError(f"mechanism must be 'laplace' or 'discrete-laplace', got {value!r}")
-    return str(value)
+_OTHER_FORMATS = {".gz", ".json", ".npz", ".orc", ".xls", ".xlsx", ".zip", ".zst"}
+_FORMAT_OF_SUFFIX = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".npy": "npy",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_FORMATS = ("csv", "npy", "parquet", "arrow")
 
 
 def columns(value: Any) -> tuple[str, ...] | None:
@@ -58,6 +58,26 @@ def delimiter(value: Any) -> bytes:
     return value.encode("ascii")
 
 
+def csv_options(separator: Any, absent: Any, header: Any, encoding: Any) -> dict[str, Any]:
+    """Return how a CSV file is to be read."""
+    if not isinstance(encoding, str):
+        raise TypeError(f"encoding must be the name of one (text), got {shown(encoding)}")
+    try:
+        plain = all(bytes([code]).decode(encoding) == chr(code) for code in range(128))
+    except LookupError:
+        raise ValueError(f"encoding must be one that Python knows, got {encoding!r}") from None
+    except UnicodeError:
+        plain = False
+    if not plain:
+        raise ValueError(f"encoding must keep ASCII characters as ASCII bytes, got {encoding!r}")
+    return {
+        "delimiter": None if separator is None else delimiter(separator),
+        "missing": missing(absent),
+        "header": flag("header", header),
+        "encoding": encoding,
+    }
+
+
 def missing(value: Any) -> frozenset[bytes]:
     """Return the texts that stand for a missing cell, as stripped UTF-8."""
     texts: list[Any] = [None] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
@@ -66,21 +86,18 @@ def missing(value: Any) -> frozenset[bytes]:
     return frozenset(text.strip().encode("utf-8", "surrogateescape") for text in texts)
 
 
-def file_format(value: Any, suffix: str) -> str:
-    """Return "csv" or "npy", as asked or else by the suffix of the source."""
-    if value is None:
-        if suffix.lower() not in _FORMAT_OF_SUFFIX:
-            raise ValueError(f"source must end in .csv, .tsv or .npy unless format is given, got suffix {suffix!r}")
-        return _FORMAT_OF_SUFFIX[suffix.lower()]
-    if value not in ("csv", "npy"):
-        raise ValueError(f"format must be 'csv' or 'npy', got {value!r}")
-    return str(value)
-
-
-def source(path: Path) -> None:
-    """Refuse standard input: a source is read twice."""
-    if str(path) == "-":
-        raise ValueError("source must be a file, since it is read twice, got '-'")
+def file_format(value: Any, suffix: str, *, directory: bool, stream: bool) -> str:
+    """Return the format as asked, or else by the suffix of the source: streams are CSV, directories Parquet."""
+    if value is not None and value not in _FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, _FORMATS))}, got {value!r}")
+    guess = "csv" if stream else "parquet" if directory else None
+    found = _FORMAT_OF_SUFFIX.get(suffix.lower(), guess) if value is None else str(value)
+    if stream and found != "csv":
+        raise ValueError(f"source and target must be files for format {found!r}, got '-' for one of them")
+    if found is None:
+        known = ", ".join(_FORMAT_OF_SUFFIX)
+        raise ValueError(f"source must end in one of {known} unless format is given, got suffix {suffix!r}")
+    return found
 
 
 def not_the_ledger(target: Path, same: bool) -> None:
@@ -93,3 +110,15 @@ def target_format(suffix: str, expected: str) -> None:
     """Refuse a target whose suffix says another format than the one that is written."""
     if _FORMAT_OF_SUFFIX.get(suffix.lower(), expected) != expected or suffix.lower() in _OTHER_FORMATS:
         raise ValueError(f"target must have the format of the source, {expected}, got suffix {suffix!r}")
+
+
+def no_delimiter(delimiter: Any, kind: str) -> None:
+    """Refuse a delimiter for a format that has none."""
+    if delimiter is not None:
+        raise ValueError(f"delimiter applies to CSV files only, got format {kind!r}")
+
+
+def no_columns(columns: Any, delimiter: Any, strata: Any, clip: Any) -> None:
+    """Refuse for an array what is about columns."""
+    if columns is not None or delimiter is not None or strata is not None or isinstance(clip, Mapping):
+        raise ValueError("columns, strata, bounds by column and delimiter apply to tables only, got an NPY file")

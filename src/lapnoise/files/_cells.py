@@ -1,27 +1,39 @@
-"""Numbers in CSV cells: reading them, telling numeric columns from others, writing them back."""
+"""Numbers in CSV cells: checking them, reading integers, telling numeric columns from others.
+
+Kernels settle all ordinary cells. What they leave open is looked at here one by one, which also words what is refused.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise.files._split import content
+__all__ = [
+    "Absent",
+    "BadCellError",
+    "Cells",
+    "ColumnScan",
+    "check_integers",
+    "check_numbers",
+    "content",
+    "is_number",
+    "number_in",
+    "read_integers",
+]
 
-__all__ = ["BadCellError", "ColumnScan", "integers_from_cells", "numbers_from_cells", "replace_numbers"]
-
+_QUOTED = re.compile(rb'"([^"]*+(?:""[^"]*+)*+)"')
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_NUMBER_CELL = re.compile(rb'\s*"?\s*(?:%s)\s*"?\s*' % _NUMBER.pattern)
 _INTEGER = re.compile(rb"(?P<sign>[+-]?)0*(?P<digits>[0-9]+)")
 _INT64_DIGITS = 19
 _INFINITY = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
 
 
 class BadCellError(Exception):
-    """A cell that is neither a number of the kind that was asked for nor missing.
+    """A cell that cannot be noised: no number of the kind that was asked for, infinite, or missing where it may not be.
 
     Attributes
     ----------
@@ -37,94 +49,133 @@ class BadCellError(Exception):
         self.kind = kind
 
 
-def numbers_from_cells(cells: Sequence[bytes], missing: frozenset[bytes]) -> NDArray[np.float64]:
-    """Return the numbers in ``cells``, NaN where a cell is missing.
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Cells in the bytes of a file.
+
+    Attributes
+    ----------
+    data : ndarray of uint8
+        The bytes, with 32 more behind them, whatever they are.
+    starts, ends : ndarrays of int32
+        Where each cell begins and ends, quotes included.
+    """
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.starts.size
+
+    def __getitem__(self, index: int) -> bytes:
+        return self.data[self.starts[index] : self.ends[index]].tobytes()
+
+
+class Absent:
+    """What missing cells say.
 
     Parameters
     ----------
-    cells
-        Cells as they stand in the file, quotes included.
-    missing
-        What a missing cell says. No other cell gives NaN.
+    texts : frozenset of bytes
+        Each without white space around it.
+    """
+
+    def __init__(self, texts: frozenset[bytes]) -> None:
+        self.texts = texts
+        # Kernels compare bytes as they stand in the file, where a quote inside quotes stands twice.
+        plain = sorted(text for text in texts if b'"' not in text)
+        bounds = np.cumsum([0, *map(len, plain)], dtype=np.int64)
+        firsts = np.zeros(257, np.bool_)
+        firsts[[text[0] if text else 256 for text in plain]] = True
+        self.arrays = (np.frombuffer(b"".join(plain) or b"\0", np.uint8), bounds, firsts)
+        """The same for kernels: one text behind the other, where each begins, and the bytes that they begin with."""
+
+
+def content(cell: bytes) -> bytes:
+    """Return what a cell says: without quotes, and without white space around it."""
+    if cell[:1] == b'"' and (quoted := _QUOTED.match(cell)):
+        cell = quoted.group(1).replace(b'""', b'"') + cell[quoted.end() :]
+    return cell.strip()
+
+
+def is_number(text: bytes) -> bool:
+    """Return whether a text is a decimal number in ASCII digits, not beyond the largest float."""
+    return _NUMBER.fullmatch(text) is not None and not np.isinf(float(text))
+
+
+def check_numbers(cells: Cells, absent: Absent) -> int:
+    """Return how many cells are missing.
 
     Raises
     ------
     BadCellError
         At the first cell that is neither missing nor a finite decimal number in ASCII digits.
     """
-    texts = [b"nan" if cell in missing else cell for cell in _without_quotes(cells)]
-    try:
-        values = np.fromiter(map(float, texts), np.float64, len(texts))
-    except ValueError:
-        return _numbers_one_by_one(cells, missing)
-    # float() also reads "nan", "inf" and "1_000", which need the closer look.
-    finite = np.count_nonzero(np.isfinite(values))
-    if finite + texts.count(b"nan") == len(texts) and not np.isinf(values).any() and b"_" not in b"".join(texts):
-        return values
-    return _numbers_one_by_one(cells, missing)
+    from lapnoise.files import _csv_kernels as kernels
+
+    states = np.empty(cells.size, np.uint8)
+    missing, still_open = kernels.check_decimals(cells.data, cells.starts, cells.ends, *absent.arrays, states)
+    for index in np.flatnonzero(states == kernels.OPEN).tolist() if still_open else ():
+        missing += number_in(cells, index, absent) is None
+    return int(missing)
 
 
-def _numbers_one_by_one(cells: Sequence[bytes], missing: frozenset[bytes]) -> NDArray[np.float64]:
-    values = np.empty(len(cells))
-    for index, cell in enumerate(cells):
-        text = content(cell)
-        if text in missing:
-            values[index] = np.nan
-            continue
-        if _NUMBER.fullmatch(text) is None:
-            raise BadCellError(index, _kind_of(text))
-        values[index] = float(text)
-        if np.isinf(values[index]):
-            raise BadCellError(index, "a number beyond the largest float")
-    return values
+def number_in(cells: Cells, index: int, absent: Absent) -> bytes | None:
+    """Return the text of the number in a cell, None if it is missing; BadCellError if it is neither."""
+    text = content(cells[index])
+    if text in absent.texts:
+        return None
+    if _NUMBER.fullmatch(text) is None:
+        raise BadCellError(index, _kind_of(text))
+    if np.isinf(float(text)):
+        raise BadCellError(index, "a number beyond the largest float")
+    return text
 
 
-def integers_from_cells(
-    cells: Sequence[bytes], missing: frozenset[bytes]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the integers in ``cells``, 0 where a cell is missing, and which cells are missing.
-
-    Arguments are those of `numbers_from_cells`.
+def check_integers(cells: Cells, absent: Absent) -> int:
+    """Return how many cells are missing.
 
     Raises
     ------
     BadCellError
         At the first cell that is neither missing nor an integer of 64 bits in ASCII digits without point and exponent.
     """
-    bare = _without_quotes(cells)
-    texts = [b"0" if cell in missing else cell for cell in bare]
-    try:
-        values = np.fromiter(map(int, texts), np.int64, len(texts))
-        if b"_" not in b"".join(texts):  # int() also reads "1_000"
-            return values, np.fromiter((cell in missing for cell in bare), np.bool_, len(bare))
-    except (ValueError, OverflowError):
-        pass
-    return _integers_one_by_one(cells, missing)
+    from lapnoise.files import _csv_kernels as kernels
+
+    states = np.empty(cells.size, np.uint8)
+    missing, still_open = kernels.check_integers(cells.data, cells.starts, cells.ends, *absent.arrays, states)
+    for index in np.flatnonzero(states == kernels.OPEN).tolist() if still_open else ():
+        missing += _integer_in(cells, index, absent) is None
+    return int(missing)
 
 
-def _integers_one_by_one(
-    cells: Sequence[bytes], missing: frozenset[bytes]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    values, absent = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.bool_)
-    for index, cell in enumerate(cells):
-        text = content(cell)
-        if text in missing:
-            absent[index] = True
-            continue
-        match = _INTEGER.fullmatch(text)
-        if match is None:
-            raise BadCellError(index, "a number that is no integer" if _NUMBER.fullmatch(text) else _kind_of(text))
-        number = int(match["sign"] + match["digits"]) if len(match["digits"]) <= _INT64_DIGITS else 1 << 63
-        if not -(1 << 63) <= number < 1 << 63:
-            raise BadCellError(index, "an integer of more than 64 bits")
-        values[index] = number
-    return values, absent
+def read_integers(cells: Cells, absent: Absent) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the integers of 64 bits in cells, and their states as kernels tell them; arguments and errors as above."""
+    from lapnoise.files import _csv_kernels as kernels
+
+    values, states = np.empty(cells.size, np.int64), np.empty(cells.size, np.uint8)
+    still_open = kernels.read_integers(cells.data, cells.starts, cells.ends, *absent.arrays, values, states)
+    for index in np.flatnonzero(states == kernels.OPEN).tolist() if still_open else ():
+        number = _integer_in(cells, index, absent)
+        states[index] = kernels.MISSING if number is None else kernels.READ
+        values[index] = number or 0
+    return values, states
 
 
-def _without_quotes(cells: Sequence[bytes]) -> Sequence[bytes]:
-    if b'"' not in b"".join(cells):
-        return cells
-    return [cell[1:-1] if cell[:1] == b'"' == cell[-1:] else cell for cell in cells]
+def _integer_in(cells: Cells, index: int, absent: Absent) -> int | None:
+    text = content(cells[index])
+    if text in absent.texts:
+        return None
+    match = _INTEGER.fullmatch(text)
+    if match is None:
+        raise BadCellError(index, "a number that is no integer" if _NUMBER.fullmatch(text) else _kind_of(text))
+    number = int(match["sign"] + match["digits"]) if len(match["digits"]) <= _INT64_DIGITS else 1 << 63
+    if not -(1 << 63) <= number < 1 << 63:
+        raise BadCellError(index, "an integer of more than 64 bits")
+    return number
 
 
 def _kind_of(text: bytes) -> str:
@@ -133,28 +184,12 @@ def _kind_of(text: bytes) -> str:
     return "text" if text else "an empty cell"
 
 
-def replace_numbers(cells: Sequence[bytes], values: NDArray[Any], missing: NDArray[np.bool_]) -> list[bytes]:
-    """Return ``cells`` with the shortest text that reads back as each of ``values``, which are float64 or int64.
-
-    Missing cells stay as they are, and quotes stay where there were some.
-    """
-    if not len(cells):
-        return []
-    # One encode for all of them costs a third of one for each.
-    texts = "\n".join(map(repr, values.tolist())).encode("ascii").split(b"\n")
-    if b'"' in b"".join(cells):
-        texts = [b'"%s"' % text if cell[:1] == b'"' else text for cell, text in zip(cells, texts, strict=True)]
-    for index in np.flatnonzero(missing).tolist():
-        texts[index] = cells[index]
-    return texts
-
-
 class ColumnScan:
     """What has been seen of one column that nobody named.
 
     Parameters
     ----------
-    missing
+    absent
         What a missing cell says.
     whole
         Whether numbers that are no integers of 64 bits are to be told.
@@ -171,8 +206,8 @@ class ColumnScan:
         The same for the first that is no integer of 64 bits, if ``whole``.
     """
 
-    def __init__(self, missing: frozenset[bytes], *, whole: bool = False) -> None:
-        self._missing = missing
+    def __init__(self, absent: Absent, *, whole: bool = False) -> None:
+        self._absent = absent
         self._whole = whole
         self.has_numbers = False
         self.missing_cells = 0
@@ -189,24 +224,25 @@ class ColumnScan:
         """Whether there are both numbers and other cells."""
         return self.has_numbers and self.bad is not None
 
-    def see(self, cells: Sequence[bytes], place: Callable[[int], str]) -> None:
+    def see(self, cells: Cells, place: Callable[[int], str]) -> None:
         """Take note of more cells; ``place`` says where the cell at an index stands."""
         if self.bad is None:
             try:
-                values = numbers_from_cells(cells, self._missing)
+                missing = check_numbers(cells, self._absent)
             except BadCellError as error:
                 self.bad = f"{error.kind} at {place(error.index)}"
             else:
-                missing = int(np.count_nonzero(np.isnan(values)))
                 self.missing_cells += missing
-                self.has_numbers = self.has_numbers or missing < len(values)
+                self.has_numbers = self.has_numbers or missing < cells.size
                 if self._whole and self.not_whole is None:
                     self._see_integers(cells, place)
         if self.bad is not None and not self.has_numbers:
-            self.has_numbers = any(map(_NUMBER_CELL.fullmatch, cells))
+            from lapnoise.files import _csv_kernels as kernels
 
-    def _see_integers(self, cells: Sequence[bytes], place: Callable[[int], str]) -> None:
+            self.has_numbers = kernels.find_number(cells.data, cells.starts, cells.ends) >= 0
+
+    def _see_integers(self, cells: Cells, place: Callable[[int], str]) -> None:
         try:
-            integers_from_cells(cells, self._missing)
+            check_integers(cells, self._absent)
         except BadCellError as error:
             self.not_whole = f"{place(error.index)} has {error.kind}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,11 @@ class Charge:
             return
         beside = [ledger.with_name(ledger.name + suffix) for suffix in ("", "-journal", "-wal", "-shm", "-lock")]
         same = target.exists() and ledger.exists() and target.samefile(ledger)
-        file_arguments.not_the_ledger(target, same or target.absolute() in [path.absolute() for path in beside])
+        # A directory that is replaced would take along what lies in it.
+        within = ledger.resolve().is_relative_to(target.resolve())
+        file_arguments.not_the_ledger(
+            target, same or within or target.absolute() in [path.absolute() for path in beside]
+        )
 
     @property
     def told(self) -> str:
@@ -51,10 +56,13 @@ class Charge:
         cost, left = self._cost, self._ledger.remaining
         return f"{cost} was charged as entry {self.entry} of the ledger {self.name} and stays so; {left} is left"
 
-    def reserve(self, mechanism: Any, label: str, *, seeded: bool) -> None:
-        """Charge what a mechanism was asked to cost; BudgetExhaustedError where it does not fit."""
+    def reserve(self, mechanism: Any, label: str, *, seeded: bool, inputs: Sequence[Any] = ("file",)) -> None:
+        """Charge what a mechanism was asked to cost; BudgetExhaustedError where it does not fit.
+
+        ``inputs`` says what is noised, for the record, without values.
+        """
         self._label = label.encode("utf-8", "backslashreplace").decode()
-        request = describe(mechanism, {"inputs": ["file"]}, label=self._label, private=not seeded)
+        request = describe(mechanism, {"inputs": list(inputs)}, label=self._label, private=not seeded)
         if self._dry_run:
             self._ledger._account.refuse_unless_fits(request.cost)
         else:

@@ -6,16 +6,27 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lapnoise._check import noise_terms
 from lapnoise.errors import InputDataError, LapnoiseWarning
 from lapnoise.files._cell_noise import CellNoise
-from lapnoise.files._cells import BadCellError, ColumnScan, integers_from_cells, numbers_from_cells, replace_numbers
-from lapnoise.files._contents import Contents, Done
+from lapnoise.files._cells import (
+    Absent,
+    BadCellError,
+    ColumnScan,
+    check_integers,
+    check_numbers,
+    content,
+    is_number,
+)
+from lapnoise.files._contents import Contents, Done, Header
+from lapnoise.files._csv_noise import Marked, noised, stratum_labels
+from lapnoise.files._overlap import in_order, read_ahead
 from lapnoise.files._rows import Block, RowReader
 from lapnoise.files._source import Source
-from lapnoise.files._split import content
-from lapnoise.files._target import Target
+from lapnoise.files._strata import StrataCodes
+from lapnoise.files._target import Output
+from lapnoise.files._terms import Terms
 
 __all__ = ["CsvFile"]
 
@@ -27,14 +38,18 @@ class CsvFile:
     ----------
     source
         The file.
+    terms
+        What is asked of the noise; where it is discrete, noised cells must be integers of 64 bits, and become such.
     columns
         Names of the columns, or None for the only numeric one.
     delimiter
         One byte, or None for a tab in a file called ``.tsv`` and a comma in any other.
     missing
         What a missing cell says.
-    whole
-        Whether noised cells must be integers of 64 bits, and become such.
+    header
+        Whether the first row has names; columns are called 1, 2, ... without.
+    encoding
+        Of the names and strata; other bytes pass through.
     """
 
     unit = "rows"
@@ -42,106 +57,151 @@ class CsvFile:
     def __init__(
         self,
         source: Source,
+        terms: Terms,
         *,
         columns: tuple[str, ...] | None,
         delimiter: bytes | None,
         missing: frozenset[bytes],
-        whole: bool,
+        header: bool = True,
+        encoding: str = "utf-8",
     ) -> None:
         self._source = source
+        self._terms = terms
         self._asked = columns
         self._guessed = delimiter is None
         self._delimiter = delimiter or (b"\t" if source.path.suffix.lower() == ".tsv" else b",")
-        self._missing = missing
-        self._whole = whole
+        self._absent = Absent(missing)
+        self._whole = terms.whole
+        self._has_header = header
+        self._encoding = encoding
         self._names: list[str] = []
         self._head = b""
-        self._chosen: list[int] = []
+        self._marked = Marked((), (), None, None)
 
-    def check_header(self) -> None:
+    def check_header(self) -> Header:
         """Read the header alone, and refuse names that are not in it: what is published anyway."""
-        reader = RowReader(self._source, self._delimiter)
+        reader = self._reader()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapnoiseWarning)  # `check` warns
             self._names = self._names_in(reader.header)
-        if self._asked is not None:
-            self._indices_of(self._asked)
+        strata = self._place_of_strata()
+        if self._asked is None:
+            return Header((), 1, None)
+        names = self._mark(self._indices_of(self._asked), strata)
+        return Header(names, len(names), None)
 
     def check(self, done: Done) -> Contents:
         """Read the whole file, refuse what cannot be noised, and say what is there."""
-        reader = RowReader(self._source, self._delimiter)
+        reader = self._reader()
         self._head = reader.head
         self._names = self._names_in(reader.header)
         if self._asked is None:
-            return self._check_unnamed(reader, done)
-        self._chosen = self._indices_of(self._asked)
+            rows, missing = self._find_numeric(reader, done)
+            if not (self._terms.local or self._marked.strata is not None):
+                return self._contents(rows, 0 if self._terms.fill is not None else missing)
+            self._source.rewind()
+            reader = self._reader()
         rows = missing = 0
-        for block in reader:
-            for column in self._chosen:
-                try:
-                    absent = self._missing_in(block.cells[column :: len(self._names)])
-                except BadCellError as error:
-                    raise self._bad_cell(f"{self._place(block, column)(error.index)} has {error.kind}") from None
-                missing += int(np.count_nonzero(absent))
-            rows += len(block.cells) // len(self._names)
+        for block in reader.blocks(self._marked.columns):
+            missing += self._check(block)
+            rows += block.rows
             done(rows)
         return self._contents(rows, missing)
 
-    def noise(self, target: Target, cell_noise: CellNoise, done: Done) -> None:
-        """Read the whole file again and write it with noise.
+    def noise(self, target: Output, cell_noise: CellNoise, done: Done, threads: int) -> Contents:
+        """Read the whole file again and write it with noise; cell i of a noised column is number i there."""
 
-        Row by row, and in file order within a row, each noised cell has the next place in the released vector.
-        """
-        reader = RowReader(self._source, self._delimiter)
+        def noised_block(block: Block) -> tuple[memoryview, int, int]:
+            return noised(block, self._marked, self._absent, cell_noise, self._encoding)
+
+        reader = self._reader()
         if reader.head != self._head:
             raise InputDataError("the header changed")
         target.write(reader.head)
-        width, chosen = len(self._names), len(self._chosen)
-        total = 0
-        for block in reader:
-            rows = len(block.cells) // width
-            cells = [b""] * (rows * chosen)
-            for place, column in enumerate(self._chosen):
-                cells[place::chosen] = block.cells[column::width]
+        total = missing = 0
+        with read_ahead(reader.blocks(self._marked.columns), threads) as blocks:
+            for data, rows, absent in in_order(blocks, noised_block, threads):
+                target.write(data)
+                total += rows
+                missing += absent
+                done(total)
+        return self._contents(total, missing)
+
+    def _reader(self) -> RowReader:
+        return RowReader(self._source, self._delimiter, header=self._has_header)
+
+    def _mark(self, chosen: list[int], strata: int | None) -> tuple[str, ...]:
+        """Mark columns to be noised and the one that tells strata; return the names of the former."""
+        columns = sorted({*chosen, *([] if strata is None else [strata])})
+        names = tuple(self._names[column] for column in chosen)
+        mechanism = self._terms.mechanism(names, len(names))
+        self._marked = Marked(
+            tuple(columns),
+            tuple(map(columns.index, chosen)),
+            None if strata is None else columns.index(strata),
+            None if strata is None else StrataCodes(getattr(mechanism, "strata", ())),
+        )
+        for name in names:
+            kind = np.dtype(np.int64 if self._whole else np.float64)
+            noise_terms.cell_limits(self._terms.bounds_of(name), self._terms.clamp, self._terms.fill, kind, kind)
+        return names
+
+    def _place_of_strata(self) -> int | None:
+        name = self._terms.strata
+        if name is None:
+            return None
+        if name not in self._names:
+            shown = ", ".join(map(repr, self._names))
+            raise ValueError(f"strata must name a column of the source, got {name!r}; there are: {shown}")
+        if self._asked is not None and name in self._asked:
+            raise ValueError(f"strata must be another column than those that are noised, got {name!r}")
+        return self._names.index(name)
+
+    def _check(self, block: Block) -> int:
+        """Return how many noised cells of a block stay missing, and refuse what cannot be noised."""
+        count = len(self._marked.columns)
+        if self._marked.strata is not None and self._marked.codes is not None:
+            labels = stratum_labels(block.column(self._marked.strata, count), self._absent, self._encoding)
             try:
-                noised = self._noised(cells, cell_noise)
-            except BadCellError:
-                raise InputDataError("a cell changed") from None
-            for place, column in enumerate(self._chosen):
-                block.cells[column::width] = noised[place::chosen]
-            target.write(block.joined())
-            total += rows
-            done(total)
+                self._marked.codes.codes(labels)
+            except BadCellError as error:
+                told = self._place(block, self._marked.strata, error.index)
+                raise InputDataError(
+                    f"{told} has {error.kind}, where one of the strata that were given must stand"
+                ) from None
+        check = check_integers if self._whole else check_numbers
+        missing = 0
+        for place in self._marked.noised:
+            cells = block.column(place, count)
+            try:
+                absent = check(cells, self._absent)
+                if absent and self._terms.local and self._terms.fill is None:
+                    first = next(i for i in range(cells.size) if content(cells[i]) in self._absent.texts)
+                    raise BadCellError(first, "a missing cell")
+            except BadCellError as error:
+                raise self._bad_cell(f"{self._place(block, place, error.index)} has {error.kind}") from None
+            missing += 0 if self._terms.fill is not None else absent
+        return missing
 
-    def _noised(self, cells: list[bytes], cell_noise: CellNoise) -> list[bytes]:
-        if self._whole:
-            integers, absent = integers_from_cells(cells, self._missing)
-            return replace_numbers(cells, cell_noise.add(integers), absent)
-        values = numbers_from_cells(cells, self._missing)
-        return replace_numbers(cells, cell_noise.add_to_decimals(values, cells), np.isnan(values))
-
-    def _missing_in(self, cells: list[bytes]) -> NDArray[np.bool_]:
-        if self._whole:
-            return integers_from_cells(cells, self._missing)[1]
-        return np.isnan(numbers_from_cells(cells, self._missing))
-
-    def _check_unnamed(self, reader: RowReader, done: Done) -> Contents:
+    def _find_numeric(self, reader: RowReader, done: Done) -> tuple[int, int]:
+        """Read the whole file and mark the only numeric column; return the rows and how many cells it misses."""
         width = len(self._names)
-        scans = [ColumnScan(self._missing, whole=self._whole) for _ in self._names]
+        scans = [ColumnScan(self._absent, whole=self._whole) for _ in self._names]
         rows = 0
-        for block in reader:
+        for block in reader.blocks(range(width)):
             for column, scan in enumerate(scans):
-                scan.see(block.cells[column::width], self._place(block, column))
-            rows += len(block.cells) // width
+                scan.see(block.column(column, width), self._places(block, column))
+            rows += block.rows
             done(rows)
-        numeric = [column for column, scan in enumerate(scans) if scan.is_numeric]
+        strata = self._place_of_strata()
+        numeric = [column for column, scan in enumerate(scans) if scan.is_numeric and column != strata]
         mixed = [
             f"column {name!r} has numbers but also {scan.bad}"
             for name, scan in zip(self._names, scans, strict=True)
             if scan.is_mixed
         ]
         if not rows:
-            return self._contents(0, 0)
+            return 0, 0
         if len(numeric) > 1:
             shown = ", ".join(repr(self._names[column]) for column in numeric)
             raise ValueError(f"columns must be given, since {len(numeric)} columns are numeric: {shown}")
@@ -150,7 +210,7 @@ class CsvFile:
         if not numeric:
             shown = ", ".join(map(repr, self._names))
             raise ValueError(f"columns must be given, since no column is numeric; there are: {shown}")
-        if _is_number(self._names[numeric[0]]):
+        if self._has_header and _is_number(self._names[numeric[0]]):
             raise InputDataError(
                 f"column {numeric[0] + 1} has a number for its name, so line 1 may be data and no header; "
                 "if it is a header, name the columns (--columns)"
@@ -160,18 +220,22 @@ class CsvFile:
         if mixed:
             # One stray text hides a column of numbers, which is then published as it is: that must not pass unseen.
             warnings.warn(f"left without noise: {'; '.join(mixed)}", LapnoiseWarning, stacklevel=2)
-        self._chosen = numeric
-        return self._contents(rows, scans[numeric[0]].missing_cells)
+        self._mark(numeric, strata)
+        return rows, scans[numeric[0]].missing_cells
 
     def _bad_cell(self, told: str) -> InputDataError:
         wanted = "an integer of 64 bits" if self._whole else "a finite number"
-        return InputDataError(f"{told}, where {wanted} or a missing cell must stand")
+        missing = "" if self._terms.local and self._terms.fill is None else " or a missing cell"
+        return InputDataError(f"{told}, where {wanted}{missing} must stand")
 
     def _contents(self, rows: int, missing: int) -> Contents:
-        columns = tuple(self._names[column] for column in self._chosen)
-        return Contents(columns, rows, rows * len(columns), missing)
+        columns = tuple(self._names[self._marked.columns[place]] for place in self._marked.noised)
+        types = ("integer -> integer" if self._whole else "decimal -> float64",) * len(columns)
+        return Contents(columns, types, rows, rows * len(columns), missing)
 
     def _names_in(self, header: list[bytes]) -> list[str]:
+        if not self._has_header:
+            return [str(number) for number in range(1, len(header) + 1)]
         if self._guessed and len(header) == 1:
             for other in (b"\t", b";", b"|", b","):
                 if other in header[0]:
@@ -180,7 +244,7 @@ class CsvFile:
                         f"the header has a single field, with {shown} in it and no "
                         f"{self._delimiter.decode('ascii')!r}; give the delimiter (--delimiter {shown})"
                     )
-        names = [content(cell).decode("utf-8", "surrogateescape") for cell in header]
+        names = [content(cell).decode(self._encoding, "surrogateescape") for cell in header]
         seen: dict[str, int] = {}
         for number, name in enumerate(names, 1):
             if not name:
@@ -208,7 +272,15 @@ class CsvFile:
             )
         return sorted(self._names.index(name) for name in asked)
 
-    def _place(self, block: Block, column: int) -> Callable[[int], str]:
+    def _place(self, block: Block, marked: int, row: int) -> str:
+        """Say where the cell of a marked column in a row of a block stands."""
+        columns = self._marked.columns
+        line = block.line_of(row * len(columns) + marked)
+        return f"data row {block.first_row + row} (line {line}), column {self._names[columns[marked]]!r}"
+
+    def _places(self, block: Block, column: int) -> Callable[[int], str]:
+        """Say the same where all columns are marked."""
+
         def place(row: int) -> str:
             line = block.line_of(row * len(self._names) + column)
             return f"data row {block.first_row + row} (line {line}), column {self._names[column]!r}"
@@ -217,8 +289,4 @@ class CsvFile:
 
 
 def _is_number(name: str) -> bool:
-    try:
-        numbers_from_cells([name.encode("utf-8", "surrogateescape")], frozenset())
-    except BadCellError:
-        return False
-    return True
+    return is_number(content(name.encode("utf-8", "surrogateescape")))

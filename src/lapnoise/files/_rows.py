@@ -1,59 +1,66 @@
-"""From a CSV file to its cells, so that joining cells and separators gives the same bytes again."""
+"""From a CSV file to blocks of whole rows, in which the cells of some columns are marked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lapnoise.errors import InputDataError
+from lapnoise.files._cells import Cells
+from lapnoise.files._header import first_row, refuse_bare_return, refuse_open_quote
 from lapnoise.files._source import Source
-from lapnoise.files._split import EMPTY_LINES, cell_pattern, first_row, split_regular_rows, split_rows
 
 __all__ = ["BLOCK_BYTES", "MAX_RECORD_BYTES", "Block", "RowReader"]
 
-BLOCK_BYTES = 1 << 18
-"""How much is read at a time, without effect on the result; larger blocks leave the caches and run a quarter slower."""
+BLOCK_BYTES = 1 << 20
+"""How much is read at a time, without effect on the result."""
 
 MAX_RECORD_BYTES = 1 << 24
 """The longest row; a longer one is taken for a quote that was never closed, so that memory stays bounded."""
+
+_MOST_CELLS = 1 << 18
+"""Marked cells in a block of more than one row at most."""
 
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole rows of one file.
+    """Whole rows of one file, with empty lines before them and between them.
 
     Attributes
     ----------
-    prefix
-        Empty lines before the first row.
     cells
-        The cells of all rows, one row after the other, quotes included.
-    separators
-        What stood behind each cell: the delimiter, or what ended the row (and empty lines behind it).
+        Those of the marked columns, row by row.
+    start, stop
+        Where the block begins and ends in the bytes that its cells lie in.
+    rows
+        How many rows it has.
     first_row
-        Number of the first row of the block; the row behind the header has number 1.
+        Number of its first row; the row behind the header has number 1.
     first_line
-        Number of the line on which the first row begins; the file's first line has number 1.
+        Number of the line on which it begins; the file's first line has number 1.
     """
 
-    prefix: bytes
-    cells: list[bytes]
-    separators: list[bytes]
+    cells: Cells
+    start: int
+    stop: int
+    rows: int
     first_row: int
     first_line: int
 
     def line_of(self, cell: int) -> int:
         """Return the number of the line on which the cell at this index begins."""
-        return self.first_line + sum(part.count(b"\n") for part in (*self.cells[:cell], *self.separators[:cell]))
+        return self.first_line + _lines(self.cells.data, self.start, int(self.cells.starts[cell]))
 
-    def joined(self) -> bytes:
-        """Return the bytes of the block."""
-        parts = [b""] * (2 * len(self.cells))
-        parts[0::2] = self.cells
-        parts[1::2] = self.separators
-        return self.prefix + b"".join(parts)
+    def column(self, number: int, marked: int) -> Cells:
+        """Return the cells of one of the marked columns, ``marked`` in all."""
+        starts, ends = self.cells.starts[number::marked], self.cells.ends[number::marked]
+        return Cells(self.cells.data, np.ascontiguousarray(starts), np.ascontiguousarray(ends))
 
 
 class RowReader:
@@ -65,13 +72,15 @@ class RowReader:
         The file, at its beginning.
     delimiter
         One byte.
+    header
+        Whether the first row is a header, and no row of data.
 
     Attributes
     ----------
     head
-        Everything up to the first row as it stands in the file: a byte order mark and the header.
+        Everything up to the first row of data as it stands in the file: a byte order mark and the header.
     header
-        The cells of the header, quotes included.
+        The cells of the first row, quotes included.
 
     Raises
     ------
@@ -79,8 +88,9 @@ class RowReader:
         When the file is empty, has NUL bytes, or its header has no end.
     """
 
-    def __init__(self, source: Source, delimiter: bytes) -> None:
+    def __init__(self, source: Source, delimiter: bytes, *, header: bool = True) -> None:
         self._source = source
+        self._has_header = header
         self._delimiter = delimiter
         self._at_end = False
         self._rest = b""
@@ -90,30 +100,42 @@ class RowReader:
         self.header: list[bytes] = []
         self._read_header()
 
-    def __iter__(self) -> Iterator[Block]:
-        width = len(self.header)
-        pattern = cell_pattern(self._delimiter, swallow_empty_lines=width > 1)
+    def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
+        """Read all rows, in whose blocks the cells of these columns are marked; columns have rising numbers from 0.
+
+        Raises
+        ------
+        InputDataError
+            At the first row that has another number of cells than the header, no end, or a NUL byte.
+        """
+        from lapnoise.files import _csv_kernels as kernels
+
+        width, marked = len(self.header), len(columns)
+        chosen = np.zeros(width, np.bool_)
+        chosen[list(columns)] = True
         while self._more():
-            prefix, buffer = b"", self._rest
-            if width > 1:
-                # With several columns an empty line is no row; with one it is a row with an empty cell.
-                empty = EMPTY_LINES.match(buffer)
-                prefix = empty.group() if empty else b""
-                buffer = buffer[len(prefix) :]
-            first_line = self._lines + prefix.count(b"\n") + 1
-            regular = split_regular_rows(buffer, self._delimiter, width, at_end=self._at_end)
-            cells, separators, used = regular or split_rows(buffer, pattern, self._at_end, first_line)
-            block = Block(prefix, cells, separators, self._rows + 1, first_line)
-            if not regular:
-                _refuse_ragged(block, width)
-            self._rest = buffer[used:]
-            self._lines = first_line - 1 + buffer.count(b"\n", 0, used)
-            self._rows += len(cells) // width
-            if cells or prefix:
-                yield block
+            data = np.frombuffer(self._rest + bytes(kernels.READ_ROOM), np.uint8)
+            place, stop = 0, len(self._rest)
+            while True:
+                most = min(max(1, _MOST_CELLS // max(1, marked)), (stop - place) // width + 1)
+                starts, ends = np.empty((2, most * marked), np.int32)
+                rows, used, lines, *trouble = kernels.scan_rows(
+                    data, place, stop, self._at_end, np.uint8(self._delimiter[0]), chosen, most, starts, ends
+                )
+                cells = Cells(data, starts[: rows * marked], ends[: rows * marked])
+                block = Block(cells, place, used, rows, self._rows + 1, self._lines + 1)
+                if used > place:
+                    yield block
+                if trouble[0]:
+                    self._refuse(block, trouble)
+                if used == place:
+                    break
+                self._rows += rows
+                self._lines += lines
+                place = used
+            self._rest = self._rest[place:]
 
     def _read_header(self) -> None:
-        pattern = cell_pattern(self._delimiter, swallow_empty_lines=False)
         cells: list[bytes] | None = None
         while cells is None:
             if not self._more():
@@ -123,7 +145,9 @@ class RowReader:
             start = len(_BOM) if self._rest.startswith(_BOM) else 0
             if self._at_end and len(self._rest) == start:
                 raise InputDataError("the file is empty but for a byte order mark; a CSV file needs a header")
-            cells, end = first_row(self._rest, start, pattern, self._at_end)
+            cells, end = first_row(self._rest, start, self._delimiter, self._at_end)
+        if not self._has_header:
+            end = start
         self.header = cells
         self.head, self._rest = self._rest[:end], self._rest[end:]
         self._lines = self.head.count(b"\n")
@@ -150,18 +174,24 @@ class RowReader:
         line = self._lines + self._rest.count(b"\n", 0, self._rest.index(b"\0")) + 1
         raise InputDataError(f"line {line} has a NUL byte; a CSV file is text")
 
+    def _refuse(self, block: Block, trouble: Sequence[int]) -> NoReturn:
+        """Say what is wrong behind the rows of a block: what a scan told of it."""
+        from lapnoise.files import _csv_kernels as kernels
 
-def _refuse_ragged(block: Block, width: int) -> None:
-    count = len(block.cells)
-    ends = [i + 1 for i, separator in enumerate(block.separators) if separator[-1:] == b"\n" or not separator]
-    if count == width * len(ends) and ends == list(range(width, count + 1, width)):
-        return
-    row = next(i for i, end in enumerate(ends) if end != (i + 1) * width)
-    first = row * width
-    raise InputDataError(
-        f"data row {block.first_row + row} (line {block.line_of(first)}) has {_counted(ends[row] - first)}, "
-        f"the header has {width}"
-    )
+        state, place, fields = trouble
+        line = block.first_line + _lines(block.cells.data, block.start, place)
+        if state == kernels.OPEN_QUOTE:
+            refuse_open_quote(line)
+        if state == kernels.BARE_RETURN:
+            refuse_bare_return(line)
+        raise InputDataError(
+            f"data row {block.first_row + block.rows} (line {line}) has {_counted(fields)}, "
+            f"the header has {len(self.header)}"
+        )
+
+
+def _lines(data: NDArray[np.uint8], start: int, stop: int) -> int:
+    return int(np.count_nonzero(data[start:stop] == ord("\n")))
 
 
 def _counted(cells: int) -> str:

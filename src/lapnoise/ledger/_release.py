@@ -14,6 +14,7 @@ import numpy as np
 
 from lapnoise import _check
 from lapnoise._check import ledger_arguments
+from lapnoise._containers import describe as described
 from lapnoise._containers import unwrap
 from lapnoise._version import __version__
 from lapnoise.ledger._amounts import Amount, to_text
@@ -125,7 +126,7 @@ def _form(value: Any) -> Any:
             return [type(value).__name__, *np.shape(value)]
         except ValueError:  # candidates of several shapes
             return [type(value).__name__, len(value)]
-    return [type(value).__name__, list(np.shape(value)), str(getattr(value, "dtype", None))]
+    return [type(value).__name__, *described(value)]
 
 
 def _digest(value: Any) -> str:

@@ -64,9 +64,10 @@ class FloatMechanism(AdditiveMechanism):
 
         Parameters
         ----------
-        values : float, array_like, masked array or pandas Series
+        values : float, array_like, masked array, pandas or polars Series, Arrow Array or ChunkedArray
             float32 gives float32; float64, integers and bool give float64; 64-bit integers never pass through a float.
-            NaN stays NaN and touches nothing else.
+            NaN stays NaN and touches nothing else; missing values stay missing. Whole tables go to
+            `lapnoise.tables.add_noise`.
         out : ndarray, optional
             Array to write to and return; ``out=values`` works in place.
         rng : Generator, optional
@@ -78,7 +79,7 @@ class FloatMechanism(AdditiveMechanism):
 
         Returns
         -------
-        float, ndarray, masked array or Series
+        float, ndarray, masked array, Series, Array or ChunkedArray
             The same kind as ``values``; multiples of the granularity, rounded to the dtype, never -0.0.
 
         Raises

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _check
 from lapnoise._canonical import is_missing
-from lapnoise._containers import is_series, unwrap
+from lapnoise._containers import Foreign, is_series, unwrap
 
 __all__ = ["Batch", "batches", "dimensions", "is_batched", "missing", "read", "verify"]
 
@@ -91,7 +91,11 @@ def read(values: Any, numbers: bool) -> Batch:
         if isinstance(values.dtype, np.dtype):
             return read(values.to_numpy(), numbers)
         rows = np.flatnonzero(values.notna().to_numpy())
-        return _subset(len(values), rows, unwrap(values.iloc[rows])[0], numbers)
+        there = values.iloc[rows]
+        plain = unwrap(there)[0]
+        return _subset(
+            len(values), rows, there.to_numpy(dtype=object) if isinstance(plain, Foreign) else plain, numbers
+        )
     if isinstance(values, list | tuple | range):
         kinds = set(map(type, values))
         if kinds == {float}:
