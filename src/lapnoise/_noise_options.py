@@ -44,6 +44,7 @@ def noise_options(given: dict[str, Any]) -> dict[str, Any]:
     options["columns"] = _names(options["columns"]) if options["columns"] else None
     delimiter = options["delimiter"]
     options["delimiter"] = {"tab": "\t", r"\t": "\t"}.get(delimiter or "", delimiter)
+    options["quote"] = None if options["quote"] == "none" else options["quote"]
     options["header"] = not options.pop("no_header")
     options["format"] = options.pop("file_format")
     if not options["missing"]:

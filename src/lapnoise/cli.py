@@ -154,6 +154,13 @@ _commands.add_command(compare)
     "--delimiter", metavar="C", help="Delimiter of a CSV file, or the word tab. Default: comma, tab for .tsv."
 )
 @click.option(
+    "--quote",
+    metavar="C",
+    default='"',
+    show_default=True,
+    help="The character that quotes cells of a CSV file; the word none: no cell is quoted.",
+)
+@click.option(
     "--missing",
     metavar="TEXT",
     multiple=True,

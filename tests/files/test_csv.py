@@ -127,6 +127,55 @@ def test_quoted_numbers_keep_their_quotes(tmp_path):
     assert noised(tmp_path, 'n,a\n"1","x"\n 2 ,y\n').decode() == f'n,a\n"{added(1, a)}","x"\n{added(2, b)},y\n'
 
 
+def test_other_quotes(tmp_path):
+    """The quote that is given quotes cells and names; the usual one is then a character like others."""
+    a, b, c = noise(3)
+    text = "'it''s, a','n\nn'\n'x,\n\"','1'\n\"y, 2 \nz''\"\",'NA'\n"
+    expected = f"'it''s, a','n\nn'\n'x,\n\"','{added(1, a)}'\n\"y,{added(2, b)}\nz''\"\",'NA'\n"
+    for columns in (["n\nn"], None):
+        assert noised(tmp_path, text, quote="'", columns=columns).decode() == expected
+    text, expected = "n|m\n$$|'\n$a$$b$|\"\n$3$|$|$", f"n|m\n$$|'\n$a$$b$|\"\n${added(3, c)}$|$|$"
+    assert noised(tmp_path, text, quote="$", delimiter="|", missing=["", "a$b"], columns="n").decode() == expected
+
+
+def test_other_quotes_around_integers(tmp_path):
+    draws = [file_oracle.step_at(2.0, i) for i in range(3)]
+    got = noised(tmp_path, "'n'\n'7'\n''\n-7", quote="'", mechanism="discrete-laplace").decode()
+    assert got == f"'n'\n'{7 + draws[0]}'\n''\n{-7 + draws[2]}"
+
+
+def test_no_quotes(tmp_path):
+    a, b = noise(2)
+    text, expected = '"a,n\n"x,1\ny"", 2 ', f'"a,n\n"x,{added(1, a)}\ny"",{added(2, b)}'
+    assert noised(tmp_path, text, quote=None).decode() == expected
+    assert noised(tmp_path, text, quote=None, columns="n").decode() == expected
+    assert noised(tmp_path, '"n"\n1\n2', quote=None, columns='"n"').decode() == f'"n"\n{added(1, a)}\n{added(2, b)}'
+
+
+def test_an_empty_cell_at_the_end_gets_no_quotes(tmp_path):
+    a, b = noise(2)
+    for quote in ('"', None):
+        got = noised(tmp_path, "a,n\nx,1\ny,", quote=quote, fill=3).decode()
+        assert got == f"a,n\nx,{added(1, a)}\ny,{added(3, b)}"
+
+
+@pytest.mark.parametrize("quote", ["'", None])
+def test_numbers_in_quotes_that_are_none_are_text(tmp_path, quote):
+    got = refusal(tmp_path, 'a,n\nx,1\ny,"5"\n', InputDataError, columns="n", quote=quote)
+    assert got == "data row 2 (line 3), column 'n' has text, where a finite number or a missing cell must stand"
+    (tmp_path / "s.csv").write_text('m,n\n1,"5"\n2,"6"\n')
+    with pytest.warns(LapnoiseWarning, match=r"left without noise: column 'n' has numbers but also text at data row 1"):
+        receipt = add_noise(tmp_path / "s.csv", tmp_path / "t.csv", epsilon=1, sensitivity=1, quote=quote)
+    assert receipt.columns == ("m",)
+
+
+def test_a_quote_is_no_delimiter_that_was_forgotten(tmp_path):
+    (draw,) = noise(1)
+    assert noised(tmp_path, "|n|\n|1|\n", quote="|").decode() == f"|n|\n|{added(1, draw)}|\n"
+    got = refusal(tmp_path / "new", "|n|;|m|\n|1|;|2|\n", InputDataError, quote="|")
+    assert got.endswith("with ';' in it and no ','; give the delimiter (--delimiter ';')")
+
+
 @pytest.mark.parametrize("changed", [1, 3, 10**6])
 def test_changed_fixes_the_lattice(tmp_path, changed):
     a, b = noise(2, changed)
@@ -221,8 +270,9 @@ numbers = st.sampled_from(["0", "12", '"7"', "-1.5", " 3", "1e2", "", "NA", '""'
 @given(
     rows=st.lists(st.tuples(raw_cells, numbers, raw_cells, numbers, st.sampled_from(["\n", "\r\n"])), max_size=6),
     block_bytes=st.sampled_from([1, 5, 32, 1 << 20]),
+    quote=st.sampled_from(['"', "'", "%"]),
 )
-def test_all_other_bytes_survive_whatever_is_in_the_file(tmp_path_factory, rows, block_bytes):
+def test_all_other_bytes_survive_whatever_is_in_the_file(tmp_path_factory, rows, block_bytes, quote):
     folder = tmp_path_factory.mktemp("property")
     draws = iter(noise(2 * len(rows), columns=2) if rows else [])
     text, expected = "a,m,b,n\n", "a,m,b,n\n"
@@ -234,11 +284,12 @@ def test_all_other_bytes_survive_whatever_is_in_the_file(tmp_path_factory, rows,
             number = cell if bare in ("", "NA") else added(bare, draw)
             changed.append(f'"{number}"' if cell[:1] == '"' and bare else number)
         expected += f"{a},{changed[0]},{b},{changed[1]}{end}"
+    text, expected = text.replace('"', quote), expected.replace('"', quote)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_rows, "BLOCK_BYTES", block_bytes)
-        got = noised(folder, text, columns=["m", "n"]).decode()
+        got = noised(folder, text, columns=["m", "n"], quote=quote).decode()
     assert got == expected
-    seen = [list(csv.reader(io.StringIO(part, newline=""))) for part in (text, got)]
+    seen = [list(csv.reader(io.StringIO(part, newline=""), quotechar=quote)) for part in (text, got)]
     assert [[row[0], row[2]] for row in seen[0]] == [[row[0], row[2]] for row in seen[1]]
 
 
@@ -263,6 +314,7 @@ def test_without_a_seed_every_run_differs(tmp_path):
 
 
 def refusal(folder: Path, text: str | bytes, kind: type[Exception], name: str = "s.csv", **options) -> str:
+    folder.mkdir(exist_ok=True)
     source = folder / name
     source.write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(kind) as caught:

@@ -74,15 +74,15 @@ OTHERS = {
 
 BYTES, FROZEN = types.Array(types.uint8, 1, "C"), types.Array(types.uint8, 1, "C", readonly=True)
 I32, FLAGS = types.Array(types.int32, 1, "C"), types.Array(types.boolean, 1, "C")
-PLACES, ABSENT = (FROZEN, I32, I32), (FROZEN, I64, FLAGS)
+PLACES, ABSENT = (FROZEN, I32, I32, types.uint8), (FROZEN, I64, FLAGS)
 BYTEWISE = {
     "check decimals": (check_decimals, (*PLACES, *ABSENT, BYTES)),
     "read points": (read_points, (*PLACES, *ABSENT, INT, A64, A64, A64, I64, BYTES)),
     "read integers": (read_integers, (*PLACES, *ABSENT, I64, BYTES)),
-    "write floats": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, BYTES, A64, WORDS)),
-    "write integers": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, BYTES, I64, WORDS)),
+    "write floats": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, types.uint8, BYTES, A64, WORDS)),
+    "write integers": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, types.uint8, BYTES, I64, WORDS)),
 }
-SCAN = (scan_rows, (FROZEN, INT, INT, types.boolean, types.uint8, FLAGS, INT, I32, I32))
+SCAN = (scan_rows, (FROZEN, INT, INT, types.boolean, types.uint8, types.uint8, FLAGS, INT, I32, I32))
 
 LIBRARY = re.compile(
     r"\b_*(?:svml_\w+|(?:log|log1p|log2|log10|exp|exp2|expm1|pow|fma|fmod|floor|ceil|rint|round|ldexp|frexp|sqrt)[fl]?)\b"

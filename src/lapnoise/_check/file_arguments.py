@@ -1,4 +1,4 @@
-"""The arguments of files: names of columns, formats, delimiters."""
+"""The arguments of files: names of columns, formats, delimiters, quotes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,22 @@ def delimiter(value: Any) -> bytes:
     return value.encode("ascii")
 
 
-def csv_options(separator: Any, absent: Any, header: Any, encoding: Any) -> dict[str, Any]:
+def quote(value: Any, separator: bytes) -> bytes:
+    """Return a quote as one byte, NUL for None; what could stand in a number, part cells or be stripped is refused."""
+    if value is None:
+        return b"\0"
+    if not isinstance(value, str):
+        raise TypeError(f"quote must be one character of text or None, got {value!r}")
+    if len(value) != 1 or not value.isascii() or value.isalnum() or value.isspace() or value in "\0.+-_":
+        raise ValueError(
+            f"quote must be one ASCII character that is no letter, digit, white space or any of .+-_, got {value!r}"
+        )
+    if value.encode("ascii") == separator:
+        raise ValueError(f"quote must be another character than the delimiter, got {value!r} for both")
+    return value.encode("ascii")
+
+
+def csv_options(separator: Any, mark: Any, absent: Any, header: Any, encoding: Any) -> dict[str, Any]:
     """Return how a CSV file is to be read."""
     if not isinstance(encoding, str):
         raise TypeError(f"encoding must be the name of one (text), got {shown(encoding)}")
@@ -70,8 +85,10 @@ def csv_options(separator: Any, absent: Any, header: Any, encoding: Any) -> dict
         plain = False
     if not plain:
         raise ValueError(f"encoding must keep ASCII characters as ASCII bytes, got {encoding!r}")
+    given = None if separator is None else delimiter(separator)
     return {
-        "delimiter": None if separator is None else delimiter(separator),
+        "delimiter": given,
+        "quote": quote(mark, given or b","),
         "missing": missing(absent),
         "header": flag("header", header),
         "encoding": encoding,

@@ -51,6 +51,7 @@ def add_noise(
     dry_run: bool = False,
     format: str | None = None,
     delimiter: str | None = None,
+    quote: str | None = '"',
     missing: Iterable[str] = MISSING,
     header: bool = True,
     encoding: str = "utf-8",
@@ -120,6 +121,9 @@ def add_noise(
         "csv", "npy", "parquet" or "arrow"; None goes by the name of the source.
     delimiter
         The delimiter of a CSV file; None means a tab for ``.tsv`` and a comma otherwise.
+    quote
+        The character that quotes cells of a CSV file, and stands twice for one inside of them; None where no cell is
+        quoted.
     missing
         What missing cells of a CSV file say; they stay as they are. NaN is the missing value of an NPY file, and both
         nulls and NaN are missing in Parquet and Arrow.
@@ -218,6 +222,7 @@ def add_noise(
         dry_run=dry_run,
         format=format,
         delimiter=delimiter,
+        quote=quote,
         missing=missing,
         header=header,
         encoding=encoding,

@@ -5,6 +5,7 @@ Kernels settle all ordinary cells. What they leave open is looked at here one by
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +26,6 @@ __all__ = [
     "read_integers",
 ]
 
-_QUOTED = re.compile(rb'"([^"]*+(?:""[^"]*+)*+)"')
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(rb"(?P<sign>[+-]?)0*(?P<digits>[0-9]+)")
 _INT64_DIGITS = 19
@@ -59,11 +59,14 @@ class Cells:
         The bytes, with 32 more behind them, whatever they are.
     starts, ends : ndarrays of int32
         Where each cell begins and ends, quotes included.
+    quote : bytes
+        The byte that quotes cells; NUL, which no file has, where none does.
     """
 
     data: NDArray[np.uint8]
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
+    quote: bytes
 
     @property
     def size(self) -> int:
@@ -73,6 +76,15 @@ class Cells:
     def __getitem__(self, index: int) -> bytes:
         return self.data[self.starts[index] : self.ends[index]].tobytes()
 
+    @property
+    def arguments(self) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], np.uint8]:
+        """The same for kernels."""
+        return self.data, self.starts, self.ends, np.uint8(self.quote[0])
+
+    def content(self, index: int) -> bytes:
+        """Return what the cell at an index says."""
+        return content(self[index], self.quote)
+
 
 class Absent:
     """What missing cells say.
@@ -81,12 +93,14 @@ class Absent:
     ----------
     texts : frozenset of bytes
         Each without white space around it.
+    quote : bytes
+        The byte that quotes cells, as in `Cells`.
     """
 
-    def __init__(self, texts: frozenset[bytes]) -> None:
+    def __init__(self, texts: frozenset[bytes], quote: bytes) -> None:
         self.texts = texts
         # Kernels compare bytes as they stand in the file, where a quote inside quotes stands twice.
-        plain = sorted(text for text in texts if b'"' not in text)
+        plain = sorted(text for text in texts if quote not in text)
         bounds = np.cumsum([0, *map(len, plain)], dtype=np.int64)
         firsts = np.zeros(257, np.bool_)
         firsts[[text[0] if text else 256 for text in plain]] = True
@@ -94,10 +108,15 @@ class Absent:
         """The same for kernels: one text behind the other, where each begins, and the bytes that they begin with."""
 
 
-def content(cell: bytes) -> bytes:
+@functools.cache
+def _quoted(quote: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"Q([^Q]*+(?:QQ[^Q]*+)*+)Q".replace(b"Q", re.escape(quote)))
+
+
+def content(cell: bytes, quote: bytes) -> bytes:
     """Return what a cell says: without quotes, and without white space around it."""
-    if cell[:1] == b'"' and (quoted := _QUOTED.match(cell)):
-        cell = quoted.group(1).replace(b'""', b'"') + cell[quoted.end() :]
+    if cell[:1] == quote and (quoted := _quoted(quote).match(cell)):
+        cell = quoted.group(1).replace(quote * 2, quote) + cell[quoted.end() :]
     return cell.strip()
 
 
@@ -117,7 +136,7 @@ def check_numbers(cells: Cells, absent: Absent) -> int:
     from lapnoise.files import _csv_kernels as kernels
 
     states = np.empty(cells.size, np.uint8)
-    missing, still_open = kernels.check_decimals(cells.data, cells.starts, cells.ends, *absent.arrays, states)
+    missing, still_open = kernels.check_decimals(*cells.arguments, *absent.arrays, states)
     for index in np.flatnonzero(states == kernels.OPEN).tolist() if still_open else ():
         missing += number_in(cells, index, absent) is None
     return int(missing)
@@ -125,7 +144,7 @@ def check_numbers(cells: Cells, absent: Absent) -> int:
 
 def number_in(cells: Cells, index: int, absent: Absent) -> bytes | None:
     """Return the text of the number in a cell, None if it is missing; BadCellError if it is neither."""
-    text = content(cells[index])
+    text = cells.content(index)
     if text in absent.texts:
         return None
     if _NUMBER.fullmatch(text) is None:
@@ -146,7 +165,7 @@ def check_integers(cells: Cells, absent: Absent) -> int:
     from lapnoise.files import _csv_kernels as kernels
 
     states = np.empty(cells.size, np.uint8)
-    missing, still_open = kernels.check_integers(cells.data, cells.starts, cells.ends, *absent.arrays, states)
+    missing, still_open = kernels.check_integers(*cells.arguments, *absent.arrays, states)
     for index in np.flatnonzero(states == kernels.OPEN).tolist() if still_open else ():
         missing += _integer_in(cells, index, absent) is None
     return int(missing)
@@ -157,7 +176,7 @@ def read_integers(cells: Cells, absent: Absent) -> tuple[NDArray[np.int64], NDAr
     from lapnoise.files import _csv_kernels as kernels
 
     values, states = np.empty(cells.size, np.int64), np.empty(cells.size, np.uint8)
-    still_open = kernels.read_integers(cells.data, cells.starts, cells.ends, *absent.arrays, values, states)
+    still_open = kernels.read_integers(*cells.arguments, *absent.arrays, values, states)
     for index in np.flatnonzero(states == kernels.OPEN).tolist() if still_open else ():
         number = _integer_in(cells, index, absent)
         states[index] = kernels.MISSING if number is None else kernels.READ
@@ -166,7 +185,7 @@ def read_integers(cells: Cells, absent: Absent) -> tuple[NDArray[np.int64], NDAr
 
 
 def _integer_in(cells: Cells, index: int, absent: Absent) -> int | None:
-    text = content(cells[index])
+    text = cells.content(index)
     if text in absent.texts:
         return None
     match = _INTEGER.fullmatch(text)
@@ -239,7 +258,7 @@ class ColumnScan:
         if self.bad is not None and not self.has_numbers:
             from lapnoise.files import _csv_kernels as kernels
 
-            self.has_numbers = kernels.find_number(cells.data, cells.starts, cells.ends) >= 0
+            self.has_numbers = kernels.find_number(*cells.arguments) >= 0
 
     def _see_integers(self, cells: Cells, place: Callable[[int], str]) -> None:
         try:

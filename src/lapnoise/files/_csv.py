@@ -44,6 +44,8 @@ class CsvFile:
         Names of the columns, or None for the only numeric one.
     delimiter
         One byte, or None for a tab in a file called ``.tsv`` and a comma in any other.
+    quote
+        One byte; NUL where no cell is quoted.
     missing
         What a missing cell says.
     header
@@ -61,6 +63,7 @@ class CsvFile:
         *,
         columns: tuple[str, ...] | None,
         delimiter: bytes | None,
+        quote: bytes,
         missing: frozenset[bytes],
         header: bool = True,
         encoding: str = "utf-8",
@@ -70,7 +73,8 @@ class CsvFile:
         self._asked = columns
         self._guessed = delimiter is None
         self._delimiter = delimiter or (b"\t" if source.path.suffix.lower() == ".tsv" else b",")
-        self._absent = Absent(missing)
+        self._quote = quote
+        self._absent = Absent(missing, quote)
         self._whole = terms.whole
         self._has_header = header
         self._encoding = encoding
@@ -128,7 +132,7 @@ class CsvFile:
         return self._contents(total, missing)
 
     def _reader(self) -> RowReader:
-        return RowReader(self._source, self._delimiter, header=self._has_header)
+        return RowReader(self._source, self._delimiter, self._quote, header=self._has_header)
 
     def _mark(self, chosen: list[int], strata: int | None) -> tuple[str, ...]:
         """Mark columns to be noised and the one that tells strata; return the names of the former."""
@@ -176,7 +180,7 @@ class CsvFile:
             try:
                 absent = check(cells, self._absent)
                 if absent and self._terms.local and self._terms.fill is None:
-                    first = next(i for i in range(cells.size) if content(cells[i]) in self._absent.texts)
+                    first = next(i for i in range(cells.size) if cells.content(i) in self._absent.texts)
                     raise BadCellError(first, "a missing cell")
             except BadCellError as error:
                 raise self._bad_cell(f"{self._place(block, place, error.index)} has {error.kind}") from None
@@ -210,7 +214,7 @@ class CsvFile:
         if not numeric:
             shown = ", ".join(map(repr, self._names))
             raise ValueError(f"columns must be given, since no column is numeric; there are: {shown}")
-        if self._has_header and _is_number(self._names[numeric[0]]):
+        if self._has_header and self._is_number(self._names[numeric[0]]):
             raise InputDataError(
                 f"column {numeric[0] + 1} has a number for its name, so line 1 may be data and no header; "
                 "if it is a header, name the columns (--columns)"
@@ -238,13 +242,13 @@ class CsvFile:
             return [str(number) for number in range(1, len(header) + 1)]
         if self._guessed and len(header) == 1:
             for other in (b"\t", b";", b"|", b","):
-                if other in header[0]:
+                if other in header[0] and other != self._quote:
                     shown = repr(other.decode("ascii"))
                     raise InputDataError(
                         f"the header has a single field, with {shown} in it and no "
                         f"{self._delimiter.decode('ascii')!r}; give the delimiter (--delimiter {shown})"
                     )
-        names = [content(cell).decode(self._encoding, "surrogateescape") for cell in header]
+        names = [content(cell, self._quote).decode(self._encoding, "surrogateescape") for cell in header]
         seen: dict[str, int] = {}
         for number, name in enumerate(names, 1):
             if not name:
@@ -253,15 +257,18 @@ class CsvFile:
                 raise InputDataError(f"columns {seen[name]} and {number} have the same name in the header")
             seen[name] = number
         # A row of numbers is rather data, which would be published as it is; names that are given settle it.
-        if self._asked is None and all(map(_is_number, names)):
+        if self._asked is None and all(map(self._is_number, names)):
             raise InputDataError("the header has numbers only, so line 1 is data; a CSV file needs a header")
-        if self._asked is not None and any(map(_is_number, names)):
+        if self._asked is not None and any(map(self._is_number, names)):
             warnings.warn(
                 "line 1 is taken for the header, with numbers in it, and published as it is: a CSV file needs a header",
                 LapnoiseWarning,
                 stacklevel=2,
             )
         return names
+
+    def _is_number(self, name: str) -> bool:
+        return is_number(content(name.encode("utf-8", "surrogateescape"), self._quote))
 
     def _indices_of(self, asked: tuple[str, ...]) -> list[int]:
         unknown = [name for name in asked if name not in self._names]
@@ -286,7 +293,3 @@ class CsvFile:
             return f"data row {block.first_row + row} (line {line}), column {self._names[column]!r}"
 
         return place
-
-
-def _is_number(name: str) -> bool:
-    return is_number(content(name.encode("utf-8", "surrogateescape")))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lapnoise.errors import InputDataError
 from lapnoise.files._cell_noise import CellNoise, Place
-from lapnoise.files._cells import Absent, BadCellError, Cells, content, read_integers
+from lapnoise.files._cells import Absent, BadCellError, Cells, read_integers
 from lapnoise.files._decimals import nearest_points
 from lapnoise.files._rows import Block
 from lapnoise.files._strata import StrataCodes
@@ -64,14 +64,16 @@ def noised(
     except BadCellError:
         raise InputDataError("a cell changed") from None
     out = np.empty(block.stop - block.start + kernels.CELL_ROOM * cells.size + kernels.TEXT_ROOM, np.uint8)
-    where = (cells.data, block.start, block.stop, cells.starts, cells.ends)
-    size = kernels.write_numbers(out, *where, states, values, kernels.powers_of_ten())
+    data, starts, ends, quote = cells.arguments
+    size = kernels.write_numbers(
+        out, data, block.start, block.stop, starts, ends, quote, states, values, kernels.powers_of_ten()
+    )
     return out[:size].data, block.rows, missing
 
 
 def stratum_labels(cells: Cells, absent: Absent, encoding: str) -> list[str | None]:
     """Return what cells say, None where they are missing."""
-    texts = [content(cells[i]) for i in range(cells.size)]
+    texts = [cells.content(i) for i in range(cells.size)]
     return [None if text in absent.texts else text.decode(encoding, "surrogateescape") for text in texts]
 
 

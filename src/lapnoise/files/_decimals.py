@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import lattice
-from lapnoise.files._cells import Absent, Cells, content, number_in
+from lapnoise.files._cells import Absent, Cells, number_in
 
 __all__ = ["Points", "exact_value", "nearest_points"]
 
@@ -62,7 +62,7 @@ class Points:
 
     def exact_value(self, index: int) -> Fraction:
         """Return what the cell of a point says, as `exact_value` does."""
-        return exact_value(content(self.cells[index]))
+        return exact_value(self.cells.content(index))
 
 
 def nearest_points(cells: Cells, absent: Absent, exponent: int) -> Points:
@@ -89,9 +89,7 @@ def nearest_points(cells: Cells, absent: Absent, exponent: int) -> Points:
     half = exponent // 2
     factors = np.array([math.ldexp(1.0, -half), math.ldexp(1.0, half - exponent)])
     still_open = kernels.read_points(
-        cells.data,
-        cells.starts,
-        cells.ends,
+        *cells.arguments,
         *absent.arrays,
         exponent,
         factors,

@@ -97,6 +97,7 @@ def prepared(
     dry_run: bool,
     format: str | None,
     delimiter: str | None,
+    quote: str | None,
     missing: Any,
     header: Any,
     encoding: Any,
@@ -110,7 +111,7 @@ def prepared(
     start = time.perf_counter()
     names = file_arguments.columns(columns)
     asked = terms(**noise, columns=names)
-    csv = file_arguments.csv_options(delimiter, missing, header, encoding)
+    csv = file_arguments.csv_options(delimiter, quote, missing, header, encoding)
     source_path, target_path = Path(source), Path(target)
     kind = file_arguments.file_format(
         format,

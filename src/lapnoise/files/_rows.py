@@ -60,7 +60,7 @@ class Block:
     def column(self, number: int, marked: int) -> Cells:
         """Return the cells of one of the marked columns, ``marked`` in all."""
         starts, ends = self.cells.starts[number::marked], self.cells.ends[number::marked]
-        return Cells(self.cells.data, np.ascontiguousarray(starts), np.ascontiguousarray(ends))
+        return Cells(self.cells.data, np.ascontiguousarray(starts), np.ascontiguousarray(ends), self.cells.quote)
 
 
 class RowReader:
@@ -72,6 +72,8 @@ class RowReader:
         The file, at its beginning.
     delimiter
         One byte.
+    quote
+        One byte; NUL where no cell is quoted.
     header
         Whether the first row is a header, and no row of data.
 
@@ -88,10 +90,11 @@ class RowReader:
         When the file is empty, has NUL bytes, or its header has no end.
     """
 
-    def __init__(self, source: Source, delimiter: bytes, *, header: bool = True) -> None:
+    def __init__(self, source: Source, delimiter: bytes, quote: bytes, *, header: bool = True) -> None:
         self._source = source
         self._has_header = header
         self._delimiter = delimiter
+        self._quote = quote
         self._at_end = False
         self._rest = b""
         self._rows = 0
@@ -113,6 +116,7 @@ class RowReader:
         width, marked = len(self.header), len(columns)
         chosen = np.zeros(width, np.bool_)
         chosen[list(columns)] = True
+        marks = np.uint8(self._delimiter[0]), np.uint8(self._quote[0])
         while self._more():
             data = np.frombuffer(self._rest + bytes(kernels.READ_ROOM), np.uint8)
             place, stop = 0, len(self._rest)
@@ -120,9 +124,9 @@ class RowReader:
                 most = min(max(1, _MOST_CELLS // max(1, marked)), (stop - place) // width + 1)
                 starts, ends = np.empty((2, most * marked), np.int32)
                 rows, used, lines, *trouble = kernels.scan_rows(
-                    data, place, stop, self._at_end, np.uint8(self._delimiter[0]), chosen, most, starts, ends
+                    data, place, stop, self._at_end, *marks, chosen, most, starts, ends
                 )
-                cells = Cells(data, starts[: rows * marked], ends[: rows * marked])
+                cells = Cells(data, starts[: rows * marked], ends[: rows * marked], self._quote)
                 block = Block(cells, place, used, rows, self._rows + 1, self._lines + 1)
                 if used > place:
                     yield block
@@ -145,7 +149,7 @@ class RowReader:
             start = len(_BOM) if self._rest.startswith(_BOM) else 0
             if self._at_end and len(self._rest) == start:
                 raise InputDataError("the file is empty but for a byte order mark; a CSV file needs a header")
-            cells, end = first_row(self._rest, start, self._delimiter, self._at_end)
+            cells, end = first_row(self._rest, start, self._delimiter, self._quote, self._at_end)
         if not self._has_header:
             end = start
         self.header = cells
