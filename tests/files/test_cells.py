@@ -306,4 +306,4 @@ def test_column_scan_tells_what_is_no_integer():
     scan = ColumnScan(ABSENT, whole=True)
     for cells in ([b"1", b""], [b"2", b"3.5"], [b"4.5"]):
         scan.see(cells_from(cells), lambda index: f"row {index}")
-    assert (scan.is_numeric, scan.not_whole) == (True, "row 1 has a number that is no integer")
+    assert (scan.is_numeric, scan.not_whole) == (True, ("row 1", "a number that is no integer"))

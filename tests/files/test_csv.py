@@ -1,7 +1,10 @@
 """CSV files noised: which bytes change, to what, and what is refused."""
 
+import bz2
 import csv
+import gzip
 import io
+import lzma
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -162,7 +165,10 @@ def test_an_empty_cell_at_the_end_gets_no_quotes(tmp_path):
 @pytest.mark.parametrize("quote", ["'", None])
 def test_numbers_in_quotes_that_are_none_are_text(tmp_path, quote):
     got = refusal(tmp_path, 'a,n\nx,1\ny,"5"\n', InputDataError, columns="n", quote=quote)
-    assert got == "data row 2 (line 3), column 'n' has text, where a finite number or a missing cell must stand"
+    assert got == (
+        "data row 2 (line 3), column 'n' has text, where a finite number or a missing cell must stand "
+        "(decimal commas, thousands separators and units are not read)"
+    )
     (tmp_path / "s.csv").write_text('m,n\n1,"5"\n2,"6"\n')
     with pytest.warns(LapnoiseWarning, match=r"left without noise: column 'n' has numbers but also text at data row 1"):
         receipt = add_noise(tmp_path / "s.csv", tmp_path / "t.csv", epsilon=1, sensitivity=1, quote=quote)
@@ -232,7 +238,7 @@ def test_discrete_noise_takes_integers_only(tmp_path, cell, kind, columns):
         expected = f"no column is numeric throughout: column 'n' has numbers but also {kind} at {place}"
     else:
         expected = f"{place} has {kind}, where an integer of 64 bits or a missing cell must stand"
-    assert got == expected
+    assert got.startswith(expected)
 
 
 def test_a_column_of_decimals_counts_as_numeric_for_discrete_noise_too(tmp_path):
@@ -336,7 +342,8 @@ def refusal(folder: Path, text: str | bytes, kind: type[Exception], name: str = 
 def test_bad_cells_are_named_and_not_shown(tmp_path, monkeypatch, text, place, block_bytes):
     monkeypatch.setattr(_rows, "BLOCK_BYTES", block_bytes)
     got = refusal(tmp_path, text, InputDataError, columns=["n"])
-    assert got == f"{place}, where a finite number or a missing cell must stand"
+    assert got.startswith(f"{place}, where a finite number or a missing cell must stand")
+    assert got.endswith(("must stand", "are not read)", "; clip bounds such values (--clip)"))
 
 
 def test_columns_must_be_named_when_several_are_numeric(tmp_path):
@@ -369,14 +376,23 @@ def test_unknown_columns(tmp_path):
     assert got == "columns must name columns of the source, got 'b', 'c'; there are: 'a', 'n'"
 
 
+ADVICE = "; name the columns to be noised (--columns)"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,a\n1,2,3\n", "columns 1 and 3 have the same name in the header"),
-        ('a," a"\n1,2\n', "columns 1 and 2 have the same name in the header"),
-        ("a,,b\n1,2,3\n", "column 2 has no name in the header"),
-        ('a," "\n1,2\n', "column 2 has no name in the header"),
-        ("\na,b\n1,2\n", "column 1 has no name in the header"),
+        (
+            "a,b,a\n1,2,3\n",
+            "columns 1 and 3 have the same name in the header" + ADVICE,
+        ),
+        (
+            'a," a"\n1,2\n',
+            "columns 1 and 2 have the same name in the header" + ADVICE,
+        ),
+        ("a,,b\n1,2,3\n", "column 2 has no name in the header" + ADVICE),
+        ('a," "\n1,2\n', "column 2 has no name in the header" + ADVICE),
+        ("\na,b\n1,2\n", "column 1 has no name in the header" + ADVICE),
         (
             "a\tn\nx\t1\n",
             r"the header has a single field, with '\t' in it and no ','; give the delimiter (--delimiter '\t')",
@@ -390,6 +406,28 @@ def test_unknown_columns(tmp_path):
 )
 def test_headers_that_are_refused(tmp_path, text, message):
     assert refusal(tmp_path, text, InputDataError) == message
+
+
+def test_names_that_nobody_asks_for_may_be_missing_or_repeated(tmp_path):
+    """As pandas writes an index, and spreadsheets what they like; a name that is asked for must be there once."""
+    (draw,) = noise(1)
+    assert noised(tmp_path, ",a,a,n\n0,x,y,5\n", columns="n").decode() == f",a,a,n\n0,x,y,{added(5, draw)}\n"
+    got = refusal(tmp_path / "new", ",a,a,n\n0,1,2,5\n", InputDataError, columns=["a", "n"])
+    assert got == "columns 2 and 3 have the same name in the header: 'a'"
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (gzip.compress(b"a,n\nx,1\n"), "gzip, by its first bytes; decompress it first"),
+        (bz2.compress(b"a,n\nx,1\n" * 1000), "bzip2, by its first bytes; decompress it first"),
+        (lzma.compress(b"a,n\nx,1\n"), "xz, by its first bytes; decompress it first"),
+        (b"PAR1\0\0\0", "Parquet, by its first bytes"),
+        (b"\x93NUMPY\1\0v\0", "NPY, by its first bytes"),
+    ],
+)
+def test_files_of_other_formats_are_told(tmp_path, data, name):
+    assert refusal(tmp_path, data, InputDataError, columns="n") == f"the file is no CSV file but {name}"
 
 
 def test_a_first_row_of_data_is_not_published_for_a_header(tmp_path):

@@ -63,7 +63,10 @@ def test_persons_may_not_be_missing(tmp_path, columns):
     text = 'a,x\nu,1\nv,\nw,"NA"\n'
     options = {"columns": columns, "local": True, "epsilon": 1, "clip": (0, 10)}
     message = refusal(tmp_path, text, **options)
-    assert message == "data row 2 (line 3), column 'x' has a missing cell, where a finite number must stand"
+    assert message == (
+        "data row 2 (line 3), column 'x' has a missing cell, where a finite number must stand; "
+        "fill says what such a cell counts as (--fill)"
+    )
     lines, receipt = noised(tmp_path, text, fill="2.5", **options)
     mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=10, changed=1)
     assert lines == [
@@ -105,7 +108,26 @@ def test_integers_clipped_and_filled(tmp_path):
     message = refusal(
         tmp_path, text, ValueError, mechanism="discrete-laplace", local=True, epsilon=1, clip=(0, 10), fill="2.5"
     )
-    assert message == "fill must be an integer for integers, got Fraction(5, 2)"
+    assert message == "fill must be an integer for integers, got 2.5"
+
+
+def test_infinite_cells_are_taken_to_the_bounds(tmp_path):
+    """With bounds, as in other formats, and numbers beyond the floats too; columns without bounds refuse them."""
+    text = "x,y\ninf,1\n-Infinity,2\n1e400,3\n-1e400,4\n"
+    mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=1, changed=4)
+    lines, _ = noised(tmp_path, text, columns="x", epsilon=1, sensitivity=1, clip={"x": (-3, 5)})
+    expected = [released(mechanism, value, i) for i, value in enumerate([5, -3, 5, -3])]
+    assert [line.split(",")[0] for line in lines[1:]] == list(map(repr, expected))
+    message = refusal(tmp_path, text, columns=["x", "y"], epsilon=1, sensitivity=1, clip={"y": (-3, 5)})
+    assert message == (
+        "data row 1 (line 2), column 'x' has an infinite number, where a finite number or a missing cell must stand; "
+        "clip bounds such values (--clip)"
+    )
+    text = "n\ninf\n-inf\n99999999999999999999\n-9223372036854775809\n"
+    lines, _ = noised(tmp_path, text, mechanism="discrete-laplace", epsilon=1, sensitivity=1, clip=(-3, 5))
+    assert [int(line) for line in lines[1:]] == [
+        value + file_oracle.step_at(1.0, i) for i, value in enumerate([5, -3, 5, -3])
+    ]
 
 
 def test_gaussian_and_bounded_noise_on_decimals(tmp_path):

@@ -141,7 +141,7 @@ def test_a_float_would_be_rounded_to_another_step():
 def test_absurd_exponents_and_digits(cell, expected):
     exponent = -2 if b"12" in cell[:6] else -1074
     points = nearest_points(cells_from([cell]), ABSENT, exponent)
-    assert (points.steps.tolist(), points.open) == ([expected], [])
+    assert (points.steps.tolist(), points.open) == ([expected], {})
     assert exact_value(cell).denominator.bit_length() < 7000
 
 

@@ -109,7 +109,10 @@ def test_persons_may_not_be_missing(tmp_path):
     values[[7, 9]] = np.nan
     options = {"epsilon": 1, "local": True, "clip": (0, 100)}
     message = refused(tmp_path, values, InputDataError, **options)
-    assert message == "the value at index (7), flat index 7, is missing; a number must stand there"
+    assert message == (
+        "index (7), flat index 7, has a missing cell, where a number must stand; "
+        "fill says what such a cell counts as (--fill)"
+    )
     assert refused(tmp_path, values, InputDataError, dry_run=True, **options) == message
     got, receipt = noised(tmp_path, values, fill=20, **options)
     mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=100, changed=1)
@@ -121,7 +124,10 @@ def test_persons_may_not_be_missing(tmp_path):
 def test_infinities_are_bounded_or_refused(tmp_path):
     values = np.array([1.0, np.inf, -np.inf, 5.0])
     message = refused(tmp_path, values, InputDataError, epsilon=1, sensitivity=1)
-    assert message == "the value at index (1), flat index 1, is infinite; a finite number or NaN must stand there"
+    assert message == (
+        "index (1), flat index 1, has an infinite number, where a finite number or NaN must stand; "
+        "clip bounds such values (--clip)"
+    )
     got, _ = noised(tmp_path, values, epsilon=1, sensitivity=1, clip=(2, 4))
     mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=1, changed=4)
     np.testing.assert_array_equal(got, by_mechanism(mechanism, np.array([2.0, 4.0, 2.0, 4.0])))
@@ -168,7 +174,10 @@ def test_clamping_comes_after_noise(tmp_path):
         ({"epsilon": 1, "sensitivity": 1, "delta": 0.1}, "delta must be left out for mechanism 'laplace'"),
         ({"epsilon": 1, "sensitivity": 1, "mechanism": "gaussian"}, "delta must be given for mechanism 'gaussian'"),
         ({"epsilon": 1, "sensitivity": 1, "mechanism": "bounded-laplace"}, r"clip must be one pair \(low, high\)"),
-        ({"epsilon": 1, "sensitivity": 1, "strata": "a"}, "strata must be left out but for mechanism 'stratified'"),
+        (
+            {"mechanism": "laplace", "epsilon": 1, "sensitivity": 1, "strata": "a"},
+            "strata must be left out unless mechanism is 'stratified'",
+        ),
         ({"sensitivity": 1, "mechanism": "stratified"}, "strata must be given for mechanism 'stratified'"),
         ({"mechanism": lapnoise.LaplaceMechanism(epsilon=1, sensitivity=1), "epsilon": 1}, "epsilon must be left out"),
         (

@@ -114,6 +114,7 @@ from lapnoise._check._queries import (
 )
 from lapnoise._check._rules import (
     count,
+    listed,
 )
 from lapnoise._check._sampling import (
     ROUNDS,
@@ -201,6 +202,7 @@ __all__ = [
     "ledger",
     "level",
     "limits",
+    "listed",
     "location",
     "mean_neighbours",
     "measure",

@@ -16,6 +16,7 @@ __all__ = [
     "no_columns",
     "no_delimiter",
     "not_the_ledger",
+    "progress",
     "target_format",
 ]
 
@@ -28,6 +29,7 @@ _FORMAT_OF_SUFFIX = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 _FORMATS = ("csv", "npy", "parquet", "arrow")
 
 
@@ -113,7 +115,9 @@ def file_format(value: Any, suffix: str, *, directory: bool, stream: bool) -> st
         raise ValueError(f"source and target must be files for format {found!r}, got '-' for one of them")
     if found is None:
         known = ", ".join(_FORMAT_OF_SUFFIX)
-        raise ValueError(f"source must end in one of {known} unless format is given, got suffix {suffix!r}")
+        compressed = suffix.lower() in _COMPRESSED
+        advice = "; decompress it first, to a file or into standard input (source '-')" if compressed else ""
+        raise ValueError(f"source must end in one of {known} unless format is given, got suffix {suffix!r}{advice}")
     return found
 
 
@@ -139,3 +143,9 @@ def no_columns(columns: Any, delimiter: Any, strata: Any, clip: Any) -> None:
     """Refuse for an array what is about columns."""
     if columns is not None or delimiter is not None or strata is not None or isinstance(clip, Mapping):
         raise ValueError("columns, strata, bounds by column and delimiter apply to tables only, got an NPY file")
+
+
+def progress(value: Any) -> None:
+    """Refuse what cannot be told how far a run is."""
+    if value is not None and not callable(value):
+        raise TypeError(f"progress must be callable, got {shown(value)}")

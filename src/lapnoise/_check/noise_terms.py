@@ -48,6 +48,8 @@ def mechanism(value: Any, by_name: Mapping[str, type]) -> tuple[str, Any]:
 def consistent(name: str, asked: Mapping[str, Any], *, given: bool, local: bool, clip: Any, public: bool) -> None:
     """Refuse parameters that a mechanism does not take, and those that are missing."""
     present = {key for key, value in asked.items() if value is not None}
+    if public and name != "stratified":
+        raise ValueError("strata_public must be left out where there are no strata")
     if given:
         if local:
             raise ValueError("mechanism must be a name where local is True, since the bounds give the sensitivity")
@@ -153,7 +155,7 @@ def strata(value: Any, *, needed: bool) -> str | None:
     if needed and value is None:
         raise ValueError("strata must be given for mechanism 'stratified': the column that tells the stratum of a row")
     if not needed and value is not None:
-        raise ValueError("strata must be left out but for mechanism 'stratified'")
+        raise ValueError("strata must be left out unless mechanism is 'stratified'")
     if value is not None and not (isinstance(value, str) and value.strip()):
         raise TypeError(f"strata must be the name of a column (text), got {shown(value)}")
     return None if value is None else value.strip()
@@ -195,11 +197,13 @@ def cell_limits(
         inside = None if clip is None else floats_inside(*clip, kind)
         return CellLimits(inside, after, None if fill is None else float(fill))
     if fill is not None and fill.denominator != 1:
-        raise ValueError(f"fill must be an integer for integers, got {shown(fill)}")
+        raise ValueError(f"fill must be an integer for integers, got {float(fill)!r}")
     if clip is None:
         return CellLimits(None, after, None if fill is None else int(fill))
     least, most = (0, 2**64 - 1) if kind == np.uint64 else (-(2**63), 2**63 - 1)
     low, high = max(math.ceil(clip[0]), least), min(math.floor(clip[1]), most)
     if low > high:
-        raise ValueError(f"clip must have a {kind} between its bounds, got {shown(clip[0])} and {shown(clip[1])}")
+        raise ValueError(
+            f"clip must have an integer of {kind} between its bounds, got {float(clip[0])!r} and {float(clip[1])!r}"
+        )
     return CellLimits((low, high), after, None if fill is None else int(fill))

@@ -32,7 +32,7 @@ def add_noise(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    mechanism: str | Mechanism = "laplace",
+    mechanism: str | Mechanism | None = None,
     epsilon: Amount | None = None,
     sensitivity: Amount | Sensitivity | None = None,
     delta: Amount | None = None,
@@ -76,8 +76,9 @@ def add_noise(
         The file to write, or the directory where the source is one. The directory it lies in must exist. "-" writes CSV
         to standard output, once all of it is there.
     mechanism
-        "laplace"; "discrete-laplace" for integers, which become int64; "gaussian"; "bounded-laplace", whose domain is
-        ``clip``; "stratified"; or a mechanism of such a kind with its parameters.
+        None means "stratified" where there are strata, else "laplace"; "discrete-laplace" for integers, which become
+        int64; "gaussian"; "bounded-laplace", whose domain is ``clip``; or a mechanism of such a kind with its
+        parameters.
     epsilon, delta
         Privacy cost of the whole file, or with ``local`` to each person; floats count as they print. Delta is for
         "gaussian" and "bounded-laplace".

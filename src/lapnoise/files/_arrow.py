@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lapnoise._arrow_metadata import adapted_metadata
-from lapnoise._check import noise_terms
+from lapnoise._check import listed, noise_terms
 from lapnoise.errors import InputDataError
 from lapnoise.files._cell_noise import output_dtype
 from lapnoise.files._contents import Contents, Header
@@ -124,10 +124,7 @@ def _refuse_duplicates(names: Sequence[str]) -> None:
 def _places(names: Sequence[str], asked: tuple[str, ...]) -> tuple[int, ...]:
     unknown = [name for name in asked if name not in names]
     if unknown:
-        raise ValueError(
-            f"columns must name columns of the source, got {', '.join(map(repr, unknown))}; "
-            f"there are: {', '.join(map(repr, names))}"
-        )
+        raise ValueError(f"columns must name columns of the source, got {listed(unknown)}; there are: {listed(names)}")
     return tuple(sorted(names.index(name) for name in asked))
 
 
@@ -135,18 +132,16 @@ def _only_numeric(schema: Any, names: Sequence[str], strata: int | None) -> tupl
     # What cannot be noised is a number all the same: beside it, none is the only one.
     numeric = [place for place in range(len(names)) if place != strata and _is_number(schema.field(place).type)]
     if len(numeric) > 1:
-        shown = ", ".join(repr(names[place]) for place in numeric)
-        raise ValueError(f"columns must be given, since {len(numeric)} columns are numeric: {shown}")
+        found = listed([names[place] for place in numeric])
+        raise ValueError(f"columns must be given, since {len(numeric)} columns are numeric: {found}")
     if not numeric:
-        shown = ", ".join(map(repr, names))
-        raise ValueError(f"columns must be given, since no column is numeric; there are: {shown}")
+        raise ValueError(f"columns must be given, since no column is numeric; there are: {listed(names)}")
     return tuple(numeric)
 
 
 def _place_of_strata(schema: Any, names: Sequence[str], asked: str) -> int:
     if asked not in names:
-        shown = ", ".join(map(repr, names))
-        raise ValueError(f"strata must name a column of the source, got {asked!r}; there are: {shown}")
+        raise ValueError(f"strata must name a column of the source, got {asked!r}; there are: {listed(names)}")
     place = names.index(asked)
     types = pyarrow().types
     kind = schema.field(place).type

@@ -12,7 +12,8 @@ from lapnoise._arrow_values import values_and_missing
 from lapnoise.errors import InputDataError
 from lapnoise.files._arrow import Layout, pyarrow
 from lapnoise.files._cell_noise import CellNoise, Place
-from lapnoise.files._cells import BadCellError
+from lapnoise.files._cells import INFINITE, MISSING_CELL, BadCellError
+from lapnoise.files._contents import advice_for
 from lapnoise.files._overlap import in_order, read_ahead
 from lapnoise.files._strata import MISSING_STRATUM, UNKNOWN_STRATUM
 from lapnoise.files._terms import Terms
@@ -85,12 +86,12 @@ def missing_cells(piece: Piece, layout: Layout, terms: Terms) -> int:
         if values.dtype.kind == "f":
             infinite = np.isinf(values) if missing is None else np.isinf(values) & ~missing
             if terms.bounds_of(name) is None and infinite.any():
-                _refuse(piece, name, BadCellError(int(np.argmax(infinite)), "an infinite number"), local=terms.local)
+                _refuse(piece, name, BadCellError(int(np.argmax(infinite)), INFINITE), local=terms.local)
             absent = np.isnan(values)
             missing = absent if missing is None else missing | absent
         if missing is not None and terms.fill is None:
             if terms.local and missing.any():
-                _refuse(piece, name, BadCellError(int(np.argmax(missing)), "a missing cell"), local=True)
+                _refuse(piece, name, BadCellError(int(np.argmax(missing)), MISSING_CELL), local=True)
             total += int(np.count_nonzero(missing))
     return total
 
@@ -143,4 +144,4 @@ def _refuse(piece: Piece, name: str, error: BadCellError, *, local: bool) -> NoR
     else:
         wanted = "a number" if local else "a finite number or a missing cell"
     where = f"{piece.shown}row {piece.first_row + error.index + 1}, column {name!r}"
-    raise InputDataError(f"{where} has {error.kind}, where {wanted} must stand")
+    raise InputDataError(f"{where} has {error.kind}, where {wanted} must stand{advice_for(error.kind)}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _release, lattice
 from lapnoise._check import FLOAT32, FLOAT64, INT64, noise_terms
-from lapnoise.files._cells import BadCellError
+from lapnoise.files._cells import INFINITE, MISSING_CELL, BadCellError
 from lapnoise.files._decimals import Points
 from lapnoise.files._terms import FileMechanism, Terms
 from lapnoise.generator import Generator
@@ -121,12 +121,16 @@ class CellNoise:
         if limits.clip is not None:
             native = np.clip(native, *map(native.dtype.type, limits.clip))
         elif (infinite := _release.find_infinite(native)) >= 0:
-            raise BadCellError(infinite, "an infinite number")
+            raise BadCellError(infinite, INFINITE)
         noised = np.empty(native.shape, out)
         self.mechanism._add(self._generator(place), native, noised, *(strata or ()))
         if limits.clamp is not None:
             np.clip(noised, *limits.clamp, out=noised)
         return Noised(self._blanked(noised, missing), missing)
+
+    def is_bounded(self, column: int) -> bool:
+        """Return whether values of a noised column are clipped to bounds."""
+        return self._clip[column] is not None
 
     @property
     def exponent(self) -> int:
@@ -190,7 +194,7 @@ class CellNoise:
 
     def _refuse_missing(self, missing: NDArray[np.bool_]) -> None:
         if self.local and self.fill is None:
-            raise BadCellError(int(np.argmax(missing)), "a missing cell")
+            raise BadCellError(int(np.argmax(missing)), MISSING_CELL)
 
     def _blanked(self, noised: NDArray[Any], missing: NDArray[np.bool_] | None) -> NDArray[Any]:
         if missing is not None:
@@ -229,7 +233,7 @@ class _Decimals:
             if not low <= value <= high:
                 points.base[i], points.steps[i] = least if value < low else most
                 if i in points.open:
-                    points.open.remove(i)
+                    del points.open[i]
 
 
 def word_of(place: Place) -> int:

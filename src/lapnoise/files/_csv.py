@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lapnoise._check import noise_terms
+from lapnoise._check import listed, noise_terms
 from lapnoise.errors import InputDataError, LapnoiseWarning
 from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._cells import (
+    MISSING_CELL,
+    TEXT,
     Absent,
     BadCellError,
     ColumnScan,
@@ -19,7 +21,7 @@ from lapnoise.files._cells import (
     content,
     is_number,
 )
-from lapnoise.files._contents import Contents, Done, Header
+from lapnoise.files._contents import Contents, Done, Header, advice_for
 from lapnoise.files._csv_noise import Marked, noised, stratum_labels
 from lapnoise.files._overlap import in_order, read_ahead
 from lapnoise.files._rows import Block, RowReader
@@ -155,11 +157,10 @@ class CsvFile:
         if name is None:
             return None
         if name not in self._names:
-            shown = ", ".join(map(repr, self._names))
-            raise ValueError(f"strata must name a column of the source, got {name!r}; there are: {shown}")
+            raise ValueError(f"strata must name a column of the source, got {name!r}; there are: {listed(self._names)}")
         if self._asked is not None and name in self._asked:
             raise ValueError(f"strata must be another column than those that are noised, got {name!r}")
-        return self._names.index(name)
+        return self._only(name)
 
     def _check(self, block: Block) -> int:
         """Return how many noised cells of a block stay missing, and refuse what cannot be noised."""
@@ -178,19 +179,21 @@ class CsvFile:
         for place in self._marked.noised:
             cells = block.column(place, count)
             try:
-                absent = check(cells, self._absent)
+                bounded = self._terms.bounds_of(self._names[self._marked.columns[place]]) is not None
+                absent = check(cells, self._absent, bounded=bounded)
                 if absent and self._terms.local and self._terms.fill is None:
                     first = next(i for i in range(cells.size) if cells.content(i) in self._absent.texts)
-                    raise BadCellError(first, "a missing cell")
+                    raise BadCellError(first, MISSING_CELL)
             except BadCellError as error:
-                raise self._bad_cell(f"{self._place(block, place, error.index)} has {error.kind}") from None
+                raise self._bad_cell(self._place(block, place, error.index), error.kind) from None
             missing += 0 if self._terms.fill is not None else absent
         return missing
 
     def _find_numeric(self, reader: RowReader, done: Done) -> tuple[int, int]:
         """Read the whole file and mark the only numeric column; return the rows and how many cells it misses."""
         width = len(self._names)
-        scans = [ColumnScan(self._absent, whole=self._whole) for _ in self._names]
+        bounded = [self._terms.bounds_of(name) is not None for name in self._names]
+        scans = [ColumnScan(self._absent, whole=self._whole, bounded=bound) for bound in bounded]
         rows = 0
         for block in reader.blocks(range(width)):
             for column, scan in enumerate(scans):
@@ -207,30 +210,32 @@ class CsvFile:
         if not rows:
             return 0, 0
         if len(numeric) > 1:
-            shown = ", ".join(repr(self._names[column]) for column in numeric)
+            shown = listed([self._names[column] for column in numeric])
             raise ValueError(f"columns must be given, since {len(numeric)} columns are numeric: {shown}")
         if not numeric and mixed:
             raise InputDataError(f"no column is numeric throughout: {'; '.join(mixed)}")
         if not numeric:
-            shown = ", ".join(map(repr, self._names))
-            raise ValueError(f"columns must be given, since no column is numeric; there are: {shown}")
+            raise ValueError(f"columns must be given, since no column is numeric; there are: {listed(self._names)}")
         if self._has_header and self._is_number(self._names[numeric[0]]):
             raise InputDataError(
                 f"column {numeric[0] + 1} has a number for its name, so line 1 may be data and no header; "
                 "if it is a header, name the columns (--columns)"
             )
         if (not_whole := scans[numeric[0]].not_whole) is not None:
-            raise self._bad_cell(not_whole)
+            raise self._bad_cell(*not_whole)
         if mixed:
             # One stray text hides a column of numbers, which is then published as it is: that must not pass unseen.
             warnings.warn(f"left without noise: {'; '.join(mixed)}", LapnoiseWarning, stacklevel=2)
         self._mark(numeric, strata)
         return rows, scans[numeric[0]].missing_cells
 
-    def _bad_cell(self, told: str) -> InputDataError:
+    def _bad_cell(self, place: str, kind: str) -> InputDataError:
         wanted = "an integer of 64 bits" if self._whole else "a finite number"
+        advice = advice_for(kind)
+        if kind == TEXT:
+            advice = " (decimal commas, thousands separators and units are not read)"
         missing = "" if self._terms.local and self._terms.fill is None else " or a missing cell"
-        return InputDataError(f"{told}, where {wanted}{missing} must stand")
+        return InputDataError(f"{place} has {kind}, where {wanted}{missing} must stand{advice}")
 
     def _contents(self, rows: int, missing: int) -> Contents:
         columns = tuple(self._names[self._marked.columns[place]] for place in self._marked.noised)
@@ -249,13 +254,8 @@ class CsvFile:
                         f"{self._delimiter.decode('ascii')!r}; give the delimiter (--delimiter {shown})"
                     )
         names = [content(cell, self._quote).decode(self._encoding, "surrogateescape") for cell in header]
-        seen: dict[str, int] = {}
-        for number, name in enumerate(names, 1):
-            if not name:
-                raise InputDataError(f"column {number} has no name in the header")
-            if name in seen:
-                raise InputDataError(f"columns {seen[name]} and {number} have the same name in the header")
-            seen[name] = number
+        if self._asked is None:
+            self._refuse_unclear(names)
         # A row of numbers is rather data, which would be published as it is; names that are given settle it.
         if self._asked is None and all(map(self._is_number, names)):
             raise InputDataError("the header has numbers only, so line 1 is data; a CSV file needs a header")
@@ -267,6 +267,21 @@ class CsvFile:
             )
         return names
 
+    def _refuse_unclear(self, names: list[str]) -> None:
+        """Refuse to choose among columns that their names do not tell apart."""
+        seen: dict[str, int] = {}
+        for number, name in enumerate(names, 1):
+            if not name:
+                raise InputDataError(
+                    f"column {number} has no name in the header; name the columns to be noised (--columns)"
+                )
+            if name in seen:
+                raise InputDataError(
+                    f"columns {seen[name]} and {number} have the same name in the header; "
+                    "name the columns to be noised (--columns)"
+                )
+            seen[name] = number
+
     def _is_number(self, name: str) -> bool:
         return is_number(content(name.encode("utf-8", "surrogateescape"), self._quote))
 
@@ -274,10 +289,17 @@ class CsvFile:
         unknown = [name for name in asked if name not in self._names]
         if unknown:
             raise ValueError(
-                f"columns must name columns of the source, got {', '.join(map(repr, unknown))}; "
-                f"there are: {', '.join(map(repr, self._names))}"
+                f"columns must name columns of the source, got {listed(unknown)}; there are: {listed(self._names)}"
             )
-        return sorted(self._names.index(name) for name in asked)
+        return sorted(self._only(name) for name in asked)
+
+    def _only(self, name: str) -> int:
+        """Return the place of a name in the header, which must be there once."""
+        if self._names.count(name) > 1:
+            first = self._names.index(name)
+            second = self._names.index(name, first + 1)
+            raise InputDataError(f"columns {first + 1} and {second + 1} have the same name in the header: {name!r}")
+        return self._names.index(name)
 
     def _place(self, block: Block, marked: int, row: int) -> str:
         """Say where the cell of a marked column in a row of a block stands."""

@@ -87,11 +87,12 @@ def _noised(
     """Return noisy values of one column and the states of its cells."""
     from lapnoise.files import _csv_kernels as kernels
 
+    bounded = cell_noise.is_bounded(at.column)
     if cell_noise.whole:
-        integers, states = read_integers(cells, absent)
+        integers, states = read_integers(cells, absent, bounded=bounded)
         result = cell_noise.add(integers, at, states == kernels.MISSING, strata)
     else:
-        points = nearest_points(cells, absent, cell_noise.exponent)
+        points = nearest_points(cells, absent, cell_noise.exponent, bounded=bounded)
         result, states = cell_noise.add_to_points(points, at, strata), points.states
     if result.missing is None:
         states[:] = kernels.READ

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,7 @@ class Noising:
             cells_missing=found.missing,
             source_sha256=self._source.sha256,
             target_sha256=target.sha256,
+            finished=_now(),
             elapsed_seconds=self.plan.elapsed_seconds + time.perf_counter() - start,
         )
 
@@ -109,6 +111,7 @@ def prepared(
 ) -> Iterator[Noising]:
     """Check what can be checked, then keep the source open for the run; arguments as in `lapnoise.files.add_noise`."""
     start = time.perf_counter()
+    file_arguments.progress(progress)
     names = file_arguments.columns(columns)
     asked = terms(**noise, columns=names)
     csv = file_arguments.csv_options(delimiter, quote, missing, header, encoding)
@@ -154,6 +157,7 @@ def prepared(
                 source=os.fspath(source),
                 target=os.fspath(target),
                 format=kind,
+                missing=_texts(csv["missing"]) if kind == "csv" else None,
                 seeded=seed is not None,
                 warning=None if seed is None else SEEDED,
                 ledger=None if charge is None else charge.name,
@@ -188,6 +192,9 @@ def _plan(asked: Terms, mechanism: FileMechanism, release: FileMechanism, conten
         clamp=described(asked.clamp),
         fill=described(asked.fill),
         strata=asked.strata,
+        epsilon_by=None if asked.epsilon_by is None else dict(asked.epsilon_by),
+        strata_per_person=asked.strata_per_person,
+        missing=None,
         epsilon=exact_text(mechanism.epsilon_asked, asked.epsilon_given),
         epsilon_float=nearest_float(mechanism.epsilon_asked),
         sensitivity=exact_text(mechanism.sensitivity, asked.sensitivity_given),
@@ -205,8 +212,17 @@ def _plan(asked: Terms, mechanism: FileMechanism, release: FileMechanism, conten
         ledger_entry=None,
         source_sha256=None,
         target_sha256=None,
+        finished=_now(),
         elapsed_seconds=0.0,
     )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _texts(missing: frozenset[bytes]) -> tuple[str, ...]:
+    return tuple(sorted(text.decode("utf-8", "surrogateescape") for text in missing))
 
 
 def _changed(asked: Terms, release: FileMechanism, contents: Contents) -> int:

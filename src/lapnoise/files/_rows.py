@@ -25,6 +25,19 @@ MAX_RECORD_BYTES = 1 << 24
 _MOST_CELLS = 1 << 18
 """Marked cells in a block of more than one row at most."""
 
+_COMPRESSED = ("gzip", "bzip2", "xz", "Zstandard", "a ZIP archive")
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"PK\3\4": "a ZIP archive",
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"\x93NUMPY": "NPY",
+}
+"""How files begin that are taken for CSV by mistake."""
+
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -175,8 +188,16 @@ class RowReader:
     def _refuse_nul(self) -> None:
         if not self._lines and self._rest.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputDataError("the file is UTF-16; UTF-8 or another encoding that keeps ASCII bytes is needed")
+        if not self._lines:
+            self._refuse_other_formats()
         line = self._lines + self._rest.count(b"\n", 0, self._rest.index(b"\0")) + 1
         raise InputDataError(f"line {line} has a NUL byte; a CSV file is text")
+
+    def _refuse_other_formats(self) -> None:
+        for magic, name in _MAGIC.items():
+            if self._rest.startswith(magic):
+                advice = "; decompress it first" if name in _COMPRESSED else ""
+                raise InputDataError(f"the file is no CSV file but {name}, by its first bytes{advice}")
 
     def _refuse(self, block: Block, trouble: Sequence[int]) -> NoReturn:
         """Say what is wrong behind the rows of a block: what a scan told of it."""
