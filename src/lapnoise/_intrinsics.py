@@ -17,6 +17,7 @@ __all__ = [
     "fma32",
     "fma64",
     "leading_zeros",
+    "word_at",
 ]
 
 
@@ -64,6 +65,19 @@ def leading_zeros(typingctx: Any, word: Any) -> Any:
         return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), emit
+
+
+@intrinsic
+def word_at(typingctx: Any, data: Any, place: Any) -> Any:
+    """Return the eight bytes at a place of a uint8 array as a uint64, on whatever boundary they lie."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        word = ir.IntType(64)
+        address = builder.bitcast(builder.gep(array.data, [arguments[1]]), word.as_pointer())
+        return builder.load(address, align=1)
+
+    return types.uint64(data, types.int64), emit
 
 
 def _bitcast(target: Any) -> Any:
