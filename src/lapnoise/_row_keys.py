@@ -21,6 +21,7 @@ release.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -160,12 +161,11 @@ def _from_objects(name: str, entries: list[Any]) -> KeyColumn:
 
 def _joined(name: str, entries: list[Any], tag: int) -> BytesColumn:
     if tag == TEXT:
-        encoded = []
-        for row, entry in enumerate(entries):
-            try:
-                encoded.append(entry.encode("utf-8"))
-            except UnicodeEncodeError:
-                _check.key_without_utf8(name, row)
+        encoded: list[bytes] = []
+        with contextlib.suppress(UnicodeEncodeError):  # left before anything is raised: its message holds the text
+            for entry in entries:
+                encoded.append(entry.encode("utf-8"))  # noqa: PERF401 # those before the error count
+        _check.key_in_utf8(name, len(encoded), len(entries))
         entries = encoded
     offsets = np.zeros(len(entries) + 1, np.int64)
     np.cumsum([len(entry) for entry in entries], out=offsets[1:])

@@ -15,10 +15,10 @@ __all__ = [
     "SECRET_BYTES",
     "bound_length",
     "key_columns",
+    "key_in_utf8",
     "key_of_microseconds",
     "key_shape",
     "key_type",
-    "key_without_utf8",
     "keyed_mask",
     "keyed_mechanism",
     "keyed_values",
@@ -107,9 +107,11 @@ def key_of_microseconds(column: str, rows: Any) -> None:
         )
 
 
-def key_without_utf8(column: str, row: int) -> NoReturn:
-    """Refuse text that UTF-8 cannot write."""
-    raise ValueError(f"key column {column!r} must be text that UTF-8 can write, got a lone surrogate in row {row}")
+def key_in_utf8(column: str, written: int, rows: int) -> None:
+    """Refuse text of which UTF-8 can write the first rows only."""
+    if written == rows:
+        return
+    raise ValueError(f"key column {column!r} must be text that UTF-8 can write, got a lone surrogate in row {written}")
 
 
 def keyed_values(value: Any) -> NDArray[Any]:
