@@ -121,7 +121,7 @@ def test_bools_dates_and_times():
 def test_times_finer_than_microseconds():
     """Half a microsecond is refused, not cut, and so are seconds that are no microseconds in 64 bits."""
     fine = np.array([1000, 1500, -1], "datetime64[ns]")
-    with pytest.raises(ValueError, match="key column 'when' must hold times of whole microseconds.* in row 1"):
+    with pytest.raises(ValueError, match=r"key column 'when' must hold times of whole microseconds.* in row 1"):
         from_numpy("when", fine)
     with pytest.raises(ValueError, match="in row 1"):
         from_arrow("when", pa.array(fine))
@@ -228,7 +228,7 @@ def test_missing_entries_of_numpy(column):
 def test_other_types_of_arrow(column):
     """Floats and whatever else does not name a row exactly are refused with column and type."""
     with pytest.raises(
-        TypeError, match="^key column 'who' must be integers, bool, dates, times, text or binary, got Arr"
+        TypeError, match=r"^key column 'who' must be integers, bool, dates, times, text or binary, got Arr"
     ):
         from_arrow("who", column)
 
@@ -249,7 +249,9 @@ def test_other_types_of_arrow(column):
 )
 def test_other_types_of_numpy(column):
     """So they are as NumPy arrays; objects of mixed types too."""
-    with pytest.raises(TypeError, match="^key column 'who' must be integers, bool, dates, times, text or binary, got "):
+    with pytest.raises(
+        TypeError, match=r"^key column 'who' must be integers, bool, dates, times, text or binary, got "
+    ):
         from_numpy("who", column)
 
 
