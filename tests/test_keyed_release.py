@@ -479,6 +479,11 @@ IDS = np.zeros((2, 2), np.uint64)
             r"^values must have one dim",
         ),
         (
+            lambda: RELEASE.column(laplace(), "x").add_noise(np.ma.array([1.0, 2.0], mask=[True, False]), IDS),
+            TypeError,
+            r"^values must not be masked, got a masked array$",
+        ),
+        (
             lambda: RELEASE.column(laplace(), "x").add_noise(np.zeros(3), IDS),
             ValueError,
             r"^identities must be uint64 of",

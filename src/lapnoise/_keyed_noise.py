@@ -184,9 +184,7 @@ class _Drawing:
 
     def fill(self, steps: NDArray[np.int64], low: Words, high: Words) -> list[tuple[int, int]]:
         """Write the noise to ``steps``; return row and noise of those that are to be added one by one."""
-        rows: list[int] = list(range(steps.size))
-        if self._law is not None:
-            rows = self._fill_most(steps, low, high)
+        rows = range(steps.size) if self._law is None else self._fill_most(steps, low, high)
         exact = {i: cell_draw(self._t, self._key, int(low[i]), int(high[i])) for i in rows}
         if self.wide and self._law is not None:
             exact = {**dict(enumerate(steps.tolist())), **exact}

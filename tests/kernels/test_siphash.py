@@ -1,5 +1,8 @@
 """SipHash-2-4-128 over rows, against published values and against plain Python."""
 
+import sys
+
+import fresh_process
 import numpy as np
 import pytest
 from siphash_oracle import siphash
@@ -172,3 +175,27 @@ def test_long_messages():
     head = (8 | 200 << 8).to_bytes(8, "little")
 
     assert hashed(1, *parts) == [siphash(KEY, (head + bytes(range(200))) * 3)]
+
+
+GUARDED = """
+import ctypes, mmap, sys
+import numpy as np
+from lapnoise.kernels.siphash import STATE_ROWS, absorb_bytes, start
+page = mmap.PAGESIZE
+memory = mmap.mmap(-1, 2 * page)
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+if ctypes.CDLL(None).mprotect(ctypes.c_void_p(address + page), ctypes.c_size_t(page), 0):
+    sys.exit("mprotect failed")
+state = np.empty((STATE_ROWS, 1), np.uint64)
+for size in range(40):
+    data = np.frombuffer(memory, np.uint8, size, page - size) if size else np.empty(0, np.uint8)
+    start(state, np.zeros(2, np.uint64))
+    absorb_bytes(state, np.array([0, size]), data, 7)
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux to forbid a page")
+def test_nothing_behind_the_data_is_read():
+    """Rows of 0 to 39 bytes that end at a page that must not be touched are hashed."""
+    assert fresh_process.run(GUARDED) == "done\n"

@@ -58,7 +58,6 @@ from lapnoise._check._gaussian import (
     too_many_steps,
 )
 from lapnoise._check._keyed import (
-    SECRET_BYTES,
     bound_length,
     key_columns,
     key_in_utf8,
@@ -167,7 +166,6 @@ __all__ = [
     "FLOAT64",
     "INT64",
     "ROUNDS",
-    "SECRET_BYTES",
     "Accuracy",
     "Method",
     "Parameter",

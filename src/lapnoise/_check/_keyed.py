@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise._check._arrays import values
+from lapnoise._check._arrays import no_mask, values
 from lapnoise._check._rules import shown
 
 __all__ = [
@@ -116,6 +116,7 @@ def key_in_utf8(column: str, written: int, rows: int) -> None:
 
 def keyed_values(value: Any) -> NDArray[Any]:
     """Return the values of a column."""
+    no_mask("values", value)
     array = values(value)
     if array.ndim != 1:
         raise ValueError(f"values must have one dimension, got {array.ndim}")
