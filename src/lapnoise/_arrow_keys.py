@@ -33,7 +33,7 @@ def from_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> KeyColumn:
         return IntegerColumn(whole.cast(pa.int64()).to_numpy() // _DAY, DATE, DATE)
     if pa.types.is_timestamp(kind):
         return microseconds(name, whole.cast(pa.int64()).to_numpy(), kind.unit)
-    if str(kind) in ("string", "large_string", "string_view"):  # the last is younger than other versions of Arrow
+    if str(kind) in ("string", "large_string", "string_view"):  # older Arrow lacks the last
         return _bytes(whole.cast(pa.large_string()), TEXT)
     if pa.types.is_fixed_size_binary(kind):
         return _bytes(whole.cast(pa.binary()).cast(pa.large_binary()), BINARY)
