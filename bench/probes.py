@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-__all__ = ["bare_import", "draw_import", "extra_memory", "first_draw", "first_trivial_call"]
+__all__ = ["bare_import", "draw_import", "extra_memory", "file_peak", "first_draw", "first_trivial_call"]
 
 _IMPORT = """
 import time, numpy
@@ -68,6 +68,16 @@ rng.add_laplace(values, 1.0, out=values)
 print(max(0, peak() - before))
 """
 
+_FILE = """
+import resource, sys
+from lapnoise import files
+files.add_noise({source!r}, {target!r}, epsilon=1, sensitivity=1, columns={columns!r}, force=True)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
+
+# A child begins with the peak of the process that it was forked from; this one has next to none.
+_SMALL_PARENT = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-c', sys.argv[1]]).returncode)"
+
 
 def bare_import() -> float:
     """Return the seconds that `import lapnoise` takes once NumPy is imported."""
@@ -104,6 +114,12 @@ def extra_memory(n: int, kind: str = "float64", layout: str = ":") -> int:
     ``layout`` is the slice that is taken of an array of ``n`` numbers, such as ``"::2"``.
     """
     return int(_run(_MEMORY.format(platform=sys.platform, n=n, kind=kind, layout=layout)))
+
+
+def file_peak(source: Path, target: Path, columns: str | None) -> int:
+    """Return the peak of resident memory of a process that does nothing but noise a file."""
+    code = _FILE.format(source=str(source), target=str(target), columns=columns)
+    return int(_run(f"import sys; sys.argv[1:] = [{code!r}]\n{_SMALL_PARENT}"))
 
 
 def _run(code: str, cache: Path | None = None) -> float:

@@ -21,22 +21,22 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return the exit status: 1 where a contender drew a wrong distribution."""
     parser = argparse.ArgumentParser(prog="python -m bench.report", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", metavar="PART", nargs="*", help="parts by name, such as gaussian; all without one")
     parser.add_argument("--quick", action="store_true", help="fewer repeats and smaller arrays, to see that it runs")
     parser.add_argument("--large", action="store_true", help="also 1e9 draws, where 10 GiB of memory are free")
     parser.add_argument("--cpu", choices=("host", "avx2"), default="host", help="avx2: use nothing wider")
-    parser.add_argument("--only", metavar="PART", nargs="+", default=[], help="parts by name, such as gaussian")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write rows and machine to a file")
     options = parser.parse_args(arguments)
     if INSIDE not in os.environ:
         given = [name for name in ("quick", "large") if getattr(options, name)]
         passed = [f"--{name}" for name in given] + (["--json", str(options.json)] if options.json else [])
-        passed += ["--only", *options.only] if options.only else []
+        passed += options.parts
         return rerun("bench.report", passed, options.cpu)
     return _report(options, Path(os.environ[INSIDE]))
 
 
 def _report(options: argparse.Namespace, cache: Path) -> int:
-    from bench import sections, sections_lattice, sections_ledger, sections_mechanisms
+    from bench import sections, sections_files, sections_lattice, sections_ledger, sections_mechanisms
     from bench.contenders import missing
     from bench.machine import OthersLoad, describe
     from bench.rows import Row, printed
@@ -44,9 +44,9 @@ def _report(options: argparse.Namespace, cache: Path) -> int:
 
     plan = sections.Plan.of(options.quick, options.large, cache)
     every = (*sections.SECTIONS, *sections_lattice.LATTICE_SECTIONS, *sections_mechanisms.MECHANISM_SECTIONS)
-    every += sections_ledger.LEDGER_SECTIONS
+    every += (*sections_ledger.LEDGER_SECTIONS, *sections_files.FILE_SECTIONS)
     chosen = [
-        section for section in every if not options.only or section.__name__.removeprefix("rows_") in options.only
+        section for section in every if not options.parts or section.__name__.removeprefix("rows_") in options.parts
     ]
 
     def take() -> Iterator[Row]:

@@ -76,5 +76,9 @@ TARGETS = {
     "durable spend": _within(2.0, None),
     "memory spend": _within(20e-6, None, "s"),
     "large ledger": _within(0.050, None, "s"),
+    "bulk npy": _within(2.5, None),
+    "bulk parquet": _within(2.0, 1.3),
+    "bulk csv": _within(1.5, None),
+    "bulk memory": _within(400 * 2.0**20, None, "B"),
 }
 """By the name that a row of the report gives."""

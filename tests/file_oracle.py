@@ -27,10 +27,16 @@ def step_at(t: float, position: int, seed: int = SEED) -> int:
     return exact_draw(t, default_rng(seed, rounds=20)._stream.source, position)
 
 
-def draws(cells: int, epsilon, sensitivity, changed: int | None = None) -> list[Draw]:
-    """Return the noise of each of so many cells of a file, on the lattice for that number or for ``changed``."""
+def position(cell: int, columns: int) -> int:
+    """Return the word of a cell, numbered row by row: each noised column has 2^42 words of its own."""
+    row, column = divmod(cell, columns)
+    return (column << 42) + row
+
+
+def draws(cells: int, epsilon, sensitivity, changed: int | None = None, columns: int = 1) -> list[Draw]:
+    """Return the noise of each of so many cells of a file, row by row, on the lattice for them or for ``changed``."""
     lattice = LaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity, changed=changed or max(cells, 1)).lattice
-    return [Draw(lattice, step_at(lattice.t, position)) for position in range(cells)]
+    return [Draw(lattice, step_at(lattice.t, position(cell, columns))) for cell in range(cells)]
 
 
 def released(value, draw: Draw, kind: type = np.float64) -> float:

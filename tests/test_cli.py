@@ -130,7 +130,8 @@ def test_quiet_says_nothing(folder, capsys):
 def test_dry_run_prints_the_plan_and_makes_nothing(folder, capsys):
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--dry-run"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("s.csv -> t.csv: 2 cells in n would be noised, 1 missing, 3 rows\nlaplace noise of scale 2.0")
+    assert out.startswith("s.csv -> t.csv: 2 cells in n (decimal -> float64) would be noised, 1 missing, 3 rows\n")
+    assert out.splitlines()[1].startswith("laplace noise of scale 2.0")
     assert err == ""
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dry_run"] is True
@@ -213,7 +214,7 @@ USAGE = [
     (["s.csv", "t.csv", "u.csv", *AMOUNTS], "unexpected extra argument"),
     (["absent.csv", "t.csv", *AMOUNTS], "source cannot be read: 'absent.csv': No such file or directory"),
     (["s.csv/s.csv", "t.csv", *AMOUNTS], "source cannot be read: 's.csv/s.csv': Not a directory"),
-    (["s.parquet", "t.csv", *AMOUNTS], "source must end in .csv, .tsv or .npy unless format is given"),
+    (["s.txt", "t.csv", *AMOUNTS], "source must end in one of .csv, .tsv"),
     (["s.csv", "t.npy", *AMOUNTS], "target must have the format of the source"),
     (["s.csv", "s.csv", *AMOUNTS, "--force"], "target must not be the source"),
     (["s.csv", "./s.csv", *AMOUNTS], "target must not be the source"),
@@ -353,7 +354,7 @@ def wait(*_):
     Path("drawing").touch()
     time.sleep(60)
 
-_cell_noise.CellNoise.add_to_decimals = wait
+_cell_noise.CellNoise.add_to_points = wait
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -51,7 +51,7 @@ LAYERS = [
     ["ledger*"],
     ["files*"],
     ["_console", "_doctor"],
-    ["_compare_command", "_ledger_commands"],
+    ["_compare_command", "_ledger_commands", "_noise_options"],
     ["cli"],
     ["__main__"],
 ]

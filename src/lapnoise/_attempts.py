@@ -126,13 +126,14 @@ def _cut(parameters: list[Any], start: int) -> list[Any]:
 def to_integer_sums(draw: Kernel, unsigned: bool) -> Kernel:
     """Do the same for such integers, giving int64: whole sums, which saturate at plus or minus 2^63 - 1."""
 
-    def run(out: NDArray[Any], values: Any, source: Any, position: int, scratch: Any) -> None:
+    def run(out: NDArray[Any], values: Any, *rest: Any) -> None:
+        *parameters, source, position, scratch = rest
         noise = np.empty(min(out.size, _BLOCK), np.int64)
         for start in range(0, max(out.size, 1), _BLOCK):
             target = out[start : start + _BLOCK]
             given = target if values is None else values[start : start + _BLOCK]
             drawn = noise[: target.size]
-            draw(drawn, source, position + start, scratch)
+            draw(drawn, *_cut(parameters, start), source, position + start, scratch)
             add_steps_saturating(target, given, drawn, unsigned)
 
     return run

@@ -109,13 +109,18 @@ def add_stratified_noise(
 
 
 def add_drawn_integer_noise(
-    rng: WordSource, values: NDArray[Any], out: NDArray[np.int64], draw: Callable[..., None]
+    rng: WordSource,
+    values: NDArray[Any],
+    out: NDArray[np.int64],
+    draw: Callable[..., None],
+    parameters: Sequence[NDArray[Any]] = (),
 ) -> None:
     """Write integers + drawn steps to ``out``, one place of the stream a value; sums saturate."""
     from lapnoise import _attempts
 
     integers, unsigned = _as_int64(values)
-    rng._fill(_attempts.to_integer_sums(draw, unsigned), [out], [separate(integers, out)])
+    kinds = [INT64, *(parameter.dtype for parameter in parameters)]
+    rng._fill(_attempts.to_integer_sums(draw, unsigned), [out], [separate(integers, out), *parameters], kind=kinds)
 
 
 def add_integer_noise(rng: WordSource, values: NDArray[Any], out: NDArray[np.int64], t: float) -> None:

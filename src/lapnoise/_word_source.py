@@ -76,6 +76,10 @@ class WordSource:
         """Whether its noise can be drawn again: it was seeded, moved by `seek`, or made by `child`."""
         return self._stream.key.seeded or self._stream.sought
 
+    def _at(self, position: int) -> Self:
+        """Return a generator of one thread that draws from a place on; this one does not move."""
+        return type(self)(self._stream.at(position), threads=1)
+
     def _fill(
         self,
         kernel: Any,

@@ -6,7 +6,6 @@ is imported inside it, so that help and usage errors answer at once.
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 import warnings
@@ -16,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lapnoise._compare_command import compare
-from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, printable, say, show_warning
+from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, say, show_warning
 from lapnoise._ledger_commands import ledger_commands
+from lapnoise._noise_options import noise_options, print_receipt
 from lapnoise._version import __version__
 from lapnoise.errors import (
     BudgetExhaustedError,
@@ -85,12 +85,11 @@ _commands.add_command(compare)
 @_commands.command()
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-@click.option("--epsilon", metavar="E", required=True, help="Privacy cost of the whole file, for instance 0.5 or 1/3.")
+@click.option("--epsilon", metavar="E", help="Privacy cost of the whole file, for instance 0.5 or 1/3.")
 @click.option(
     "--sensitivity",
     metavar="D",
-    required=True,
-    help="L1 sensitivity of the vector of ALL noised cells: how much one person's data can change them in sum.",
+    help="L1 sensitivity (gaussian: L2) of the vector of ALL noised cells: how much one person's data can change it.",
 )
 @click.option(
     "--columns",
@@ -100,16 +99,45 @@ _commands.add_command(compare)
 )
 @click.option(
     "--mechanism",
-    type=click.Choice(["laplace", "discrete-laplace"]),
-    default="laplace",
-    show_default=True,
-    help="discrete-laplace takes integers and writes integers.",
+    type=click.Choice(["laplace", "discrete-laplace", "gaussian", "bounded-laplace", "stratified"]),
+    help="discrete-laplace takes integers and writes integers; bounded-laplace stays within --clip. "
+    "Default: laplace, or stratified where there are --strata.",
 )
+@click.option("--delta", metavar="D", help="Delta, for gaussian and bounded-laplace.")
 @click.option(
     "--changed",
     metavar="N",
     type=click.IntRange(min=1),
     help="How many cells one person can change at most. Default: all noised cells.",
+)
+@click.option("--clip", metavar="LOW HIGH", nargs=2, help="Bound values before noise.")
+@click.option(
+    "--clip-column",
+    metavar="NAME LOW HIGH",
+    nargs=3,
+    multiple=True,
+    help="Bound the values of one column before noise, instead of --clip; repeat for more.",
+)
+@click.option("--clamp", metavar="LOW HIGH", nargs=2, help="Clip results after noise, at no cost.")
+@click.option(
+    "--local",
+    is_flag=True,
+    help="Each row is one person, who pays epsilon: --clip gives the sensitivity, and missing cells need --fill.",
+)
+@click.option("--fill", metavar="X", help="Count a missing cell as X, and noise it, instead of leaving it missing.")
+@click.option("--strata", metavar="COLUMN", help="Column that tells the stratum of a row, for stratified noise.")
+@click.option(
+    "--epsilon-by",
+    metavar="NAME=E,NAME=E",
+    multiple=True,
+    help="Epsilon of each stratum. Quote a NAME=E that has a comma in it.",
+)
+@click.option("--strata-public", is_flag=True, help="With --local: the stratum of each person is public.")
+@click.option(
+    "--strata-per-person",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="In how many strata one person can have cells at most. Default: in all.",
 )
 @click.option("--seed", metavar="N", type=click.IntRange(min=0), help="Repeatable noise for tests; protects nobody.")
 @click.option("--force", is_flag=True, help="Replace DST if it exists.")
@@ -130,30 +158,17 @@ _commands.add_command(compare)
     "--threads", metavar="N", type=click.IntRange(min=1), help="Threads that draw. Default: the usable cores."
 )
 @click.option(
+    "--digest-source",
+    is_flag=True,
+    help="Put the SHA-256 of SRC into the receipt, which must then be kept like the data.",
+)
+@click.option(
     "--ledger",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
     help="Charge epsilon to this ledger, made by `lapnoise ledger create`, before any value is read.",
 )
-def noise(
-    source: str,
-    target: str,
-    epsilon: str,
-    sensitivity: str,
-    columns: tuple[str, ...],
-    mechanism: str,
-    changed: int | None,
-    seed: int | None,
-    force: bool,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
-    file_format: str | None,
-    delimiter: str | None,
-    missing: tuple[str, ...],
-    threads: int | None,
-    ledger: str | None,
-) -> int:
+def noise(source: str, target: str, **given: Any) -> int:
     """Add Laplace noise to numbers in SRC and write DST.
 
     SRC is a CSV (.csv, .tsv) or NPY (.npy) file. It is never changed; DST appears whole or not at all.
@@ -165,9 +180,13 @@ def noise(
     Numbers are rounded to multiples of a power of two, the granularity, and the noise is exact on those multiples, so
     that floating-point attacks find nothing.
     """
+    dry_run, as_json, quiet = (given.pop(name) for name in ("dry_run", "as_json", "quiet"))
+    ledger = given.pop("ledger")
+    options = noise_options(given)
+    if target == "-" and as_json and not dry_run:
+        raise click.UsageError("--json and DST - cannot be given together: both print on standard output")
 
     def run() -> int:
-        from lapnoise.files import MISSING
         from lapnoise.files._charge import Charge
         from lapnoise.files._noising import prepared
 
@@ -177,23 +196,7 @@ def noise(
             charge = None if ledger is None else Charge(ledger, dry_run=dry_run)
             with (
                 bar,
-                prepared(
-                    source,
-                    target,
-                    epsilon=epsilon,
-                    sensitivity=sensitivity,
-                    mechanism=mechanism,
-                    changed=changed,
-                    columns=_names(columns) if columns else None,
-                    seed=seed,
-                    force=force,
-                    format=file_format,
-                    delimiter={"tab": "\t", r"\t": "\t"}.get(delimiter or "", delimiter),
-                    missing=missing or MISSING,
-                    progress=bar.show,
-                    threads=threads,
-                    charge=charge,
-                ) as noising,
+                prepared(source, target, dry_run=dry_run, progress=bar.show, charge=charge, **options) as noising,
             ):
                 receipt = noising.plan if dry_run else _run(noising, bar)
         except InputDataError as error:
@@ -219,7 +222,7 @@ def noise(
         except (TypeError, ValueError, OverflowError) as error:
             say(str(error))
             return ExitCode.USAGE
-        _print_receipt(receipt, as_json=as_json, quiet=quiet)
+        print_receipt(receipt, as_json=as_json, quiet=quiet)
         if not (as_json or quiet):
             _say_charged(charge)
         return ExitCode.DONE
@@ -262,36 +265,6 @@ def _run(noising: Noising, bar: ProgressBar) -> Receipt:
 def _say_charged(charge: Charge | None) -> None:
     if charge is not None and charge.entry is not None:
         say(charge.told)
-
-
-def _names(columns: tuple[str, ...]) -> list[str]:
-    return [name for text in columns for name in next(csv.reader([text], skipinitialspace=True), [""])]
-
-
-def _print_receipt(receipt: Receipt, *, as_json: bool, quiet: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(receipt.to_dict()))
-        return
-    if quiet:
-        return
-    columns = f" in {', '.join(receipt.columns)}" if receipt.columns else ""
-    lines = [
-        f"{receipt.source} -> {receipt.target}: {receipt.cells_noised} cells{columns} "
-        f"{'would be ' if receipt.dry_run else ''}noised, {receipt.cells_missing} missing, {receipt.rows} rows",
-        f"{receipt.mechanism} noise of scale {_rounded(receipt.scale)} in steps of {_rounded(receipt.granularity)}, "
-        f"for sensitivity {receipt.sensitivity} and at most {receipt.changed} cells changed by one person",
-        f"the whole file costs epsilon {receipt.epsilon} (attained: {_rounded(receipt.epsilon_attained_float)})",
-        receipt.cost,
-    ]
-    for line in lines:
-        if receipt.dry_run:
-            click.echo(printable(line))
-        else:
-            say(line)
-
-
-def _rounded(value: float | None) -> str:
-    return "beyond the floats" if value is None else f"{value:.9g}"
 
 
 def _plain(value: Any) -> str:

@@ -29,8 +29,8 @@ def noised(folder: Path, data: bytes | str, name: str = "source.csv", **options)
     return target.read_bytes()
 
 
-def noise(cells: int, changed: int | None = None) -> list[file_oracle.Draw]:
-    return file_oracle.draws(cells, 0.5, 1, changed)
+def noise(cells: int, changed: int | None = None, columns: int = 1) -> list[file_oracle.Draw]:
+    return file_oracle.draws(cells, 0.5, 1, changed, columns)
 
 
 def added(value: str | float, draw: file_oracle.Draw) -> str:
@@ -62,8 +62,8 @@ def test_columns_not_named_keep_their_bytes(tmp_path):
     assert noised(tmp_path, text, columns=["n"]).decode() == expected
 
 
-def test_words_go_row_by_row_and_in_file_order(tmp_path):
-    draws = noise(4)
+def test_each_column_has_its_words_in_file_order(tmp_path):
+    draws = noise(4, columns=2)
     expected = f"a,x,b\n{added(1, draws[0])},u,{added(2, draws[1])}\n{added(3, draws[2])},v,{added(4, draws[3])}\n"
     for columns in (["a", "b"], ["b", "a"], ("b ", " a")):
         assert noised(tmp_path, "a,x,b\n1,u,2\n3,v,4\n", columns=columns).decode() == expected
@@ -134,7 +134,7 @@ def test_changed_fixes_the_lattice(tmp_path, changed):
 
 
 def test_discrete_noise_writes_integers(tmp_path):
-    draws = [file_oracle.step_at(2.0, i) for i in range(8)]
+    draws = [file_oracle.step_at(2.0, file_oracle.position(i, 2)) for i in range(8)]
     text = 'a,n,m\nx,1,007\n"y",,-5\nz,"12", +3 \nw,NA,0\n'
     got = noised(tmp_path, text, columns=["m", "n"], mechanism="discrete-laplace").decode()
     assert got == (
@@ -224,7 +224,7 @@ numbers = st.sampled_from(["0", "12", '"7"', "-1.5", " 3", "1e2", "", "NA", '""'
 )
 def test_all_other_bytes_survive_whatever_is_in_the_file(tmp_path_factory, rows, block_bytes):
     folder = tmp_path_factory.mktemp("property")
-    draws = iter(noise(2 * len(rows)) if rows else [])
+    draws = iter(noise(2 * len(rows), columns=2) if rows else [])
     text, expected = "a,m,b,n\n", "a,m,b,n\n"
     for a, m, b, n, end in rows:
         text += f"{a},{m},{b},{n}{end}"

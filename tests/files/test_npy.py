@@ -239,4 +239,6 @@ def test_scale_beyond_the_floats_is_refused_before_anything_is_made(tmp_path):
 @pytest.mark.parametrize("option", [{"columns": ["a"]}, {"delimiter": ","}])
 def test_columns_and_delimiter_do_not_apply(tmp_path, option):
     np.save(tmp_path / "s.npy", np.zeros(3))
-    assert refusal(tmp_path, ValueError, **option).startswith("columns and delimiter apply to CSV files only")
+    assert refusal(tmp_path, ValueError, **option).startswith(
+        "columns, strata, bounds by column and delimiter apply to tables only"
+    )

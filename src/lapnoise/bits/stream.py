@@ -128,6 +128,13 @@ class Stream:
         child.sought = True
         return child
 
+    def at(self, position: int) -> Stream:
+        """Return the same words with a place of their own, for draws whose places are known before they are made."""
+        self.enter()
+        placed = Stream(self.key, self.rounds, self.stream_id)
+        placed.position = position
+        return placed
+
     def __reduce__(self) -> tuple[Any, ...]:
         secret = self.key.reveal()
         self.enter()

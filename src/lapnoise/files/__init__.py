@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lapnoise.files._charge import Charge
 from lapnoise.files._noising import Progress, prepared
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from numpy.random import SeedSequence
 
     from lapnoise.ledger import PrivacyLedger
+    from lapnoise.mechanisms._mechanism import Mechanism
+    from lapnoise.sensitivity import Sensitivity
+
+    Amount = float | str | Decimal | Fraction
+    Pair = tuple[Amount, Amount]
 
 __all__ = ["MISSING", "Progress", "Receipt", "add_noise"]
 
@@ -27,17 +32,27 @@ def add_noise(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    epsilon: float | str | Decimal | Fraction,
-    sensitivity: float | str | Decimal | Fraction,
-    mechanism: str = "laplace",
+    mechanism: str | Mechanism = "laplace",
+    epsilon: Amount | None = None,
+    sensitivity: Amount | Sensitivity | None = None,
+    delta: Amount | None = None,
     changed: int | None = None,
     columns: str | Iterable[str] | None = None,
+    local: bool = False,
+    clip: Pair | Mapping[str, Pair] | None = None,
+    clamp: Pair | None = None,
+    fill: Amount | None = None,
+    strata: str | None = None,
+    epsilon_by: Mapping[Any, Amount] | None = None,
+    strata_public: bool = False,
+    strata_per_person: int | None = None,
     seed: int | Iterable[int] | SeedSequence | None = None,
     force: bool = False,
     dry_run: bool = False,
     format: str | None = None,
     delimiter: str | None = None,
     missing: Iterable[str] = MISSING,
+    digest_source: bool = False,
     progress: Progress | None = None,
     threads: int | None = None,
     ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
@@ -147,16 +162,27 @@ def add_noise(
     with prepared(
         source,
         target,
+        mechanism=mechanism,
         epsilon=epsilon,
         sensitivity=sensitivity,
-        mechanism=mechanism,
+        delta=delta,
         changed=changed,
+        local=local,
+        clip=clip,
+        clamp=clamp,
+        fill=fill,
+        strata=strata,
+        epsilon_by=epsilon_by,
+        strata_public=strata_public,
+        strata_per_person=strata_per_person,
         columns=columns,
         seed=seed,
         force=force,
+        dry_run=dry_run,
         format=format,
         delimiter=delimiter,
         missing=missing,
+        digest_source=digest_source,
         progress=progress,
         threads=threads,
         charge=None if ledger is None else Charge(ledger, dry_run=dry_run),

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from lapnoise.files._cell_noise import CellNoise
-from lapnoise.files._target import Target
 
-__all__ = ["Contents", "Done", "Format"]
+__all__ = ["Contents", "Done", "Format", "Header"]
 
 Done = Callable[[int], None]
 """Told how many rows (of an array: values) are done so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the beginning of a source tells, before any value is read.
+
+    Attributes
+    ----------
+    columns
+        Names of the columns that are noised, in file order; empty for an array, and where only the values can tell.
+    cells_per_row
+        Noised cells in a row.
+    contents
+        What is there, but for the number of missing cells; None where the whole file must be read to know.
+    """
+
+    columns: tuple[str, ...]
+    cells_per_row: int
+    contents: Contents | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +41,10 @@ class Contents:
     ----------
     columns
         Names of the columns that are noised, in file order; empty for an array.
+    types
+        For each noised column, or for the array, its type in the source and in the target.
     rows
-        Data rows, or the length of an array's first axis (1 for a single number).
+        Data rows, or the length of an array's first axis.
     cells
         Cells in the noised columns, missing ones included.
     missing
@@ -32,6 +52,7 @@ class Contents:
     """
 
     columns: tuple[str, ...]
+    types: tuple[str, ...]
     rows: int
     cells: int
     missing: int
@@ -43,11 +64,14 @@ class Format(Protocol):
     unit: str
     """What is counted while it is read: "rows" or "values"."""
 
-    def check_header(self) -> None:
+    def check_header(self) -> Header:
         """Read the header alone, and refuse what it shows to be impossible."""
 
     def check(self, done: Done) -> Contents:
         """Read the whole source, refuse what cannot be noised, and say what is there."""
 
-    def noise(self, target: Target, cell_noise: CellNoise, done: Done) -> None:
-        """Read the whole source again and write it with noise."""
+    def noise(self, target: Any, cell_noise: CellNoise, done: Done, threads: int) -> Contents:
+        """Read the whole source, write it with noise, and say what is there; refuse what `check` refuses.
+
+        ``target`` is a `lapnoise.files._target.Output`, of the kind that the format needs.
+        """

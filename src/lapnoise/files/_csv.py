@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise.errors import InputDataError, LapnoiseWarning
-from lapnoise.files._cell_noise import CellNoise
+from lapnoise.files._cell_noise import BadValueError, CellNoise, Place
 from lapnoise.files._cells import BadCellError, ColumnScan, integers_from_cells, numbers_from_cells, replace_numbers
-from lapnoise.files._contents import Contents, Done
+from lapnoise.files._contents import Contents, Done, Header
+from lapnoise.files._decimals import exact_value, nearest_points
 from lapnoise.files._rows import Block, RowReader
 from lapnoise.files._source import Source
 from lapnoise.files._split import content
-from lapnoise.files._target import Target
+from lapnoise.files._target import Output
+from lapnoise.files._terms import Terms
 
 __all__ = ["CsvFile"]
 
@@ -27,14 +29,14 @@ class CsvFile:
     ----------
     source
         The file.
+    terms
+        What is asked of the noise; where it is discrete, noised cells must be integers of 64 bits, and become such.
     columns
         Names of the columns, or None for the only numeric one.
     delimiter
         One byte, or None for a tab in a file called ``.tsv`` and a comma in any other.
     missing
         What a missing cell says.
-    whole
-        Whether noised cells must be integers of 64 bits, and become such.
     """
 
     unit = "rows"
@@ -42,30 +44,33 @@ class CsvFile:
     def __init__(
         self,
         source: Source,
+        terms: Terms,
         *,
         columns: tuple[str, ...] | None,
         delimiter: bytes | None,
         missing: frozenset[bytes],
-        whole: bool,
     ) -> None:
         self._source = source
+        self._terms = terms
         self._asked = columns
         self._guessed = delimiter is None
         self._delimiter = delimiter or (b"\t" if source.path.suffix.lower() == ".tsv" else b",")
         self._missing = missing
-        self._whole = whole
+        self._whole = terms.whole
         self._names: list[str] = []
         self._head = b""
         self._chosen: list[int] = []
 
-    def check_header(self) -> None:
+    def check_header(self) -> Header:
         """Read the header alone, and refuse names that are not in it: what is published anyway."""
         reader = RowReader(self._source, self._delimiter)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapnoiseWarning)  # `check` warns
             self._names = self._names_in(reader.header)
-        if self._asked is not None:
-            self._indices_of(self._asked)
+        if self._asked is None:
+            return Header((), 1, None)
+        chosen = self._indices_of(self._asked)
+        return Header(tuple(self._names[column] for column in chosen), len(chosen), None)
 
     def check(self, done: Done) -> Contents:
         """Read the whole file, refuse what cannot be noised, and say what is there."""
@@ -87,38 +92,37 @@ class CsvFile:
             done(rows)
         return self._contents(rows, missing)
 
-    def noise(self, target: Target, cell_noise: CellNoise, done: Done) -> None:
-        """Read the whole file again and write it with noise.
-
-        Row by row, and in file order within a row, each noised cell has the next place in the released vector.
-        """
+    def noise(self, target: Output, cell_noise: CellNoise, done: Done, threads: int) -> Contents:
+        """Read the whole file again and write it with noise; cell i of a noised column is number i there."""
         reader = RowReader(self._source, self._delimiter)
         if reader.head != self._head:
             raise InputDataError("the header changed")
         target.write(reader.head)
-        width, chosen = len(self._names), len(self._chosen)
-        total = 0
+        width = len(self._names)
+        total = missing = 0
         for block in reader:
-            rows = len(block.cells) // width
-            cells = [b""] * (rows * chosen)
-            for place, column in enumerate(self._chosen):
-                cells[place::chosen] = block.cells[column::width]
-            try:
-                noised = self._noised(cells, cell_noise)
-            except BadCellError:
-                raise InputDataError("a cell changed") from None
-            for place, column in enumerate(self._chosen):
-                block.cells[column::width] = noised[place::chosen]
+            for number, column in enumerate(self._chosen):
+                cells = block.cells[column::width]
+                try:
+                    block.cells[column::width], absent = self._noised(cells, cell_noise, Place(number, total))
+                except (BadCellError, BadValueError):
+                    raise InputDataError("a cell changed") from None
+                missing += absent
             target.write(block.joined())
-            total += rows
+            total += len(block.cells) // width
             done(total)
+        return self._contents(total, missing)
 
-    def _noised(self, cells: list[bytes], cell_noise: CellNoise) -> list[bytes]:
+    def _noised(self, cells: list[bytes], cell_noise: CellNoise, place: Place) -> tuple[list[bytes], int]:
         if self._whole:
             integers, absent = integers_from_cells(cells, self._missing)
-            return replace_numbers(cells, cell_noise.add(integers), absent)
-        values = numbers_from_cells(cells, self._missing)
-        return replace_numbers(cells, cell_noise.add_to_decimals(values, cells), np.isnan(values))
+            noised = cell_noise.add(integers, place, absent)
+        else:
+            values = numbers_from_cells(cells, self._missing)
+            points = nearest_points(values, cells, cell_noise.mechanism.lattice.exponent)
+            noised = cell_noise.add_to_points(points, lambda i: exact_value(cells[i]), place, np.isnan(values))
+        left = np.zeros(len(cells), np.bool_) if noised.missing is None else noised.missing
+        return replace_numbers(cells, noised.values, left), int(np.count_nonzero(left))
 
     def _missing_in(self, cells: list[bytes]) -> NDArray[np.bool_]:
         if self._whole:
@@ -169,7 +173,8 @@ class CsvFile:
 
     def _contents(self, rows: int, missing: int) -> Contents:
         columns = tuple(self._names[column] for column in self._chosen)
-        return Contents(columns, rows, rows * len(columns), missing)
+        types = ("integer -> integer" if self._whole else "decimal -> float64",) * len(columns)
+        return Contents(columns, types, rows, rows * len(columns), missing)
 
     def _names_in(self, header: list[bytes]) -> list[str]:
         if self._guessed and len(header) == 1:

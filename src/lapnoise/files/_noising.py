@@ -1,4 +1,4 @@
-"""One run: everything is checked first, then noise is drawn and the target written."""
+"""One run: everything that can be is checked first, then noise is drawn and the target written."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from fractions import Fraction
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lapnoise import _check
 from lapnoise._check import file_arguments
+from lapnoise._threads import available_threads
 from lapnoise._version import __version__
 from lapnoise.errors import InputDataError, SeededNoiseWarning
 from lapnoise.files._cell_noise import CellNoise
@@ -21,11 +21,12 @@ from lapnoise.files._charge import Charge
 from lapnoise.files._contents import Contents, Format
 from lapnoise.files._csv import CsvFile
 from lapnoise.files._npy import NpyFile
-from lapnoise.files._receipt import COST, SEEDED, Receipt, exact_text, nearest_float
+from lapnoise.files._receipt import SEEDED, Receipt, described, exact_text, law_of, nearest_float
 from lapnoise.files._source import Source
+from lapnoise.files._streams import STANDARD, StandardOutput
 from lapnoise.files._target import Target, refuse_unsafe_target
-from lapnoise.generator import Generator, default_rng
-from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism
+from lapnoise.files._terms import FileMechanism, Terms, terms
+from lapnoise.generator import default_rng
 
 __all__ = ["Noising", "Progress", "prepared"]
 
@@ -33,6 +34,7 @@ Progress = Callable[[str, str, int, int | None], None]
 """Called as ``progress(stage, unit, done, total)``: stage "check" or "noise", unit "rows" or "values"."""
 
 
+@dataclass
 class Noising:
     """A run that was checked and only needs to be done; made by :func:`prepared`.
 
@@ -42,43 +44,47 @@ class Noising:
         The receipt of a dry run.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        target: Path,
-        file: Format,
-        contents: Contents,
-        plan: Receipt,
-        cell_noise: CellNoise,
-        charge: Charge | None,
-        *,
-        force: bool,
-    ) -> None:
-        self.plan = plan
-        self._source = source
-        self._target = target
-        self._file = file
-        self._contents = contents
-        self._cell_noise = cell_noise
-        self._charge = charge
-        self._force = force
+    plan: Receipt
+    _source: Source
+    _target: Path
+    _file: Format
+    _contents: Contents
+    _cell_noise: CellNoise
+    _charge: Charge | None
+    _force: bool
+    _threads: int
+    _read_before: bool
 
     def run(self, progress: Progress | None = None) -> Receipt:
         """Draw the noise, write the target and return the receipt."""
         start = time.perf_counter()
         contents, unit = self._contents, self._file.unit
         total = contents.rows if unit == "rows" else contents.cells
-        with Target(self._target, force=self._force) as target:
+        done = _counter(progress, "noise", unit, total)
+        to_file = str(self._target) != STANDARD
+        with Target(self._target, force=self._force) if to_file else StandardOutput() as target:
             try:
-                self._file.noise(target, self._cell_noise, _counter(progress, "noise", unit, total))
+                found = self._file.noise(target, self._cell_noise, done, self._threads)
             except InputDataError:
+                if not self._read_before:
+                    raise
                 # The first reading found nothing wrong.
                 raise InputDataError("the source changed while it was being read; nothing was written") from None
             self._source.verify_unchanged()
+            if found.cells != contents.cells:
+                raise InputDataError("the source changed while it was being read; nothing was written")
             if self._charge is not None:
                 self._charge.record()
-        seconds = self.plan.elapsed_seconds + time.perf_counter() - start
-        return replace(self.plan, dry_run=False, target_sha256=target.sha256, elapsed_seconds=seconds)
+        return replace(
+            self.plan,
+            dry_run=False,
+            rows=found.rows,
+            cells_noised=found.cells - found.missing,
+            cells_missing=found.missing,
+            source_sha256=self._source.sha256,
+            target_sha256=target.sha256,
+            elapsed_seconds=self.plan.elapsed_seconds + time.perf_counter() - start,
+        )
 
 
 @contextmanager
@@ -86,104 +92,128 @@ def prepared(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    epsilon: Any,
-    sensitivity: Any,
-    mechanism: Any,
-    changed: Any,
     columns: Any,
     seed: Any,
     force: bool,
+    dry_run: bool,
     format: str | None,
     delimiter: str | None,
     missing: Any,
+    digest_source: Any,
     progress: Progress | None,
     threads: int | None,
     charge: Charge | None,
+    **noise: Any,
 ) -> Iterator[Noising]:
-    """Check everything, then keep the source open for the run; arguments as in :func:`lapnoise.files.add_noise`."""
+    """Check what can be checked, then keep the source open for the run; arguments as in `lapnoise.files.add_noise`."""
     start = time.perf_counter()
-    name = file_arguments.mechanism(mechanism)
-    asked = _mechanism(name, epsilon, sensitivity, changed)
-    names, absent = file_arguments.columns(columns), file_arguments.missing(missing)
+    names = file_arguments.columns(columns)
+    asked = terms(**noise, columns=names)
+    absent = file_arguments.missing(missing)
     separator = None if delimiter is None else file_arguments.delimiter(delimiter)
     source_path, target_path = Path(source), Path(target)
-    file_arguments.source(source_path)
-    kind = file_arguments.file_format(format, source_path.suffix)
+    kind = file_arguments.file_format(
+        format, source_path.suffix, stream=STANDARD in map(str, (source_path, target_path))
+    )
     file_arguments.target_format(target_path.suffix, kind)
-    if kind == "npy" and (names is not None or separator is not None):
-        raise ValueError("columns and delimiter apply to CSV files only, got an NPY file")
-    rng = _generator(seed, threads)
-    with Source(source_path) as opened:
-        refuse_unsafe_target(target_path, source_path, force=force)
-        if charge is not None:
-            charge.refuse_target(target_path)
-        whole = name == "discrete-laplace"
-        file: Format = (
-            NpyFile(opened, whole=whole)
-            if kind == "npy"
-            else CsvFile(opened, columns=names, delimiter=separator, missing=absent, whole=whole)
-        )
-        if charge is not None:
-            file.check_header()
-            opened.rewind()
-            # The contents are data: whether they can be noised is an answer about them, and costs what the noise does.
-            charge.reserve(asked, f"{os.fspath(source)} -> {os.fspath(target)}", seeded=seed is not None)
-        contents = file.check(_counter(progress, "check", file.unit, None))
-        opened.rewind()
-        # All cells have one lattice, which depends on their number alone.
-        most_changed = max(contents.cells, 1) if changed is None else int(changed)
-        release = _mechanism(name, epsilon, sensitivity, most_changed)
-        plan = Receipt(
-            version=__version__,
-            source=os.fspath(source),
-            target=os.fspath(target),
-            format=kind,
-            columns=contents.columns,
-            rows=contents.rows,
-            cells_noised=contents.cells - contents.missing,
-            cells_missing=contents.missing,
-            epsilon=exact_text(asked.epsilon_asked, epsilon),
-            epsilon_float=nearest_float(asked.epsilon_asked),
-            epsilon_attained=exact_text(release.epsilon),
-            epsilon_attained_float=nearest_float(release.epsilon),
-            sensitivity=exact_text(asked.sensitivity, sensitivity),
-            sensitivity_float=nearest_float(asked.sensitivity),
-            changed=most_changed,
-            scale=nearest_float(Fraction(release.lattice.t) * release.lattice.granularity),
-            granularity=float(release.granularity),
-            cost=COST,
-            mechanism=name,
-            generator="chacha20",
-            seeded=seed is not None,
-            hardened=True,
-            warning=None if seed is None else SEEDED,
-            dry_run=True,
-            ledger=None if charge is None else charge.name,
-            ledger_entry=None if charge is None else charge.entry,
-            target_sha256=None,
-            elapsed_seconds=time.perf_counter() - start,
-        )
-        cell_noise = CellNoise(release.lattice, rng, whole=whole)
-        yield Noising(opened, target_path, file, contents, plan, cell_noise, charge, force=force)
-
-
-def _mechanism(
-    name: str, epsilon: Any, sensitivity: Any, changed: int | None
-) -> LaplaceMechanism | DiscreteLaplaceMechanism:
-    if name == "discrete-laplace":
-        if changed is not None:
-            _check.count("changed", changed, least=1)
-        return DiscreteLaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity)
-    mechanism = LaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity, changed=changed)
-    mechanism.verify_floats()
-    return mechanism
-
-
-def _generator(seed: Any, threads: int | None) -> Generator:
+    if kind == "npy":
+        file_arguments.no_columns(names, separator, asked.strata, asked.clip)
+    digest = _check.flag("digest_source", digest_source)
     rng = default_rng(seed, rounds=20, threads=threads)
     if seed is not None:
         warnings.warn(SEEDED, SeededNoiseWarning, stacklevel=2)
-    return rng
+    with ExitStack() as opened:
+        origin = opened.enter_context(Source(source_path, digest=digest))
+        if str(target_path) != STANDARD:
+            refuse_unsafe_target(target_path, source_path, force=force)
+        if charge is not None:
+            charge.refuse_target(target_path)
+        file: Format = (
+            NpyFile(origin, asked)
+            if kind == "npy"
+            else CsvFile(origin, asked, columns=names, delimiter=separator, missing=absent)
+        )
+        header = file.check_header()
+        mechanism = asked.mechanism(header.columns, header.cells_per_row)
+        if charge is not None:
+            # The contents are data: whether they can be noised is an answer about them, and costs what the noise does.
+            charge.reserve(mechanism, f"{os.fspath(source)} -> {os.fspath(target)}", seeded=seed is not None)
+        contents = header.contents
+        read_before = dry_run or contents is None
+        origin.read_twice = read_before
+        if contents is None or dry_run:
+            origin.rewind()
+            contents = file.check(_counter(progress, "check", file.unit, None))
+        origin.rewind()
+        # All cells have one lattice, which depends on their number alone.
+        release = asked.for_cells(mechanism, contents.cells)
+        plan = _plan(asked, mechanism, release, contents)
+        yield Noising(
+            plan=replace(
+                plan,
+                source=os.fspath(source),
+                target=os.fspath(target),
+                format=kind,
+                seeded=seed is not None,
+                warning=None if seed is None else SEEDED,
+                ledger=None if charge is None else charge.name,
+                ledger_entry=None if charge is None else charge.entry,
+                elapsed_seconds=time.perf_counter() - start,
+            ),
+            _source=origin,
+            _target=target_path,
+            _file=file,
+            _contents=contents,
+            _cell_noise=CellNoise(release, asked, contents.columns or ("",), rng),
+            _charge=charge,
+            _force=force,
+            _threads=threads or available_threads(),
+            _read_before=read_before,
+        )
+
+
+def _plan(asked: Terms, mechanism: FileMechanism, release: FileMechanism, contents: Contents) -> Receipt:
+    """Return what can be said of a run before it: everything but names, charge and time."""
+    return Receipt(
+        version=__version__,
+        source="",
+        target="",
+        format="",
+        columns=contents.columns,
+        types=contents.types,
+        rows=contents.rows,
+        cells_noised=contents.cells - contents.missing,
+        cells_missing=contents.missing,
+        local=asked.local,
+        clip=described(asked.clip),
+        clamp=described(asked.clamp),
+        fill=described(asked.fill),
+        strata=asked.strata,
+        epsilon=exact_text(mechanism.epsilon_asked, asked.epsilon_given),
+        epsilon_float=nearest_float(mechanism.epsilon_asked),
+        sensitivity=exact_text(mechanism.sensitivity, asked.sensitivity_given),
+        sensitivity_float=nearest_float(mechanism.sensitivity),
+        changed=_changed(asked, release, contents),
+        **law_of(release),
+        cost=asked.cost(),
+        mechanism=asked.name,
+        generator="chacha20",
+        seeded=False,
+        hardened=True,
+        warning=None,
+        dry_run=True,
+        ledger=None,
+        ledger_entry=None,
+        source_sha256=None,
+        target_sha256=None,
+        elapsed_seconds=0.0,
+    )
+
+
+def _changed(asked: Terms, release: FileMechanism, contents: Contents) -> int:
+    if asked.local:
+        return contents.cells // max(contents.rows, 1)
+    return asked.changed or getattr(release, "changed", None) or max(contents.cells, 1)
 
 
 def _counter(progress: Progress | None, stage: str, unit: str, total: int | None) -> Callable[[int], None]:

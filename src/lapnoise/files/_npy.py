@@ -6,17 +6,20 @@ import io
 import math
 import mmap
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from lapnoise._check import file_arguments
 from lapnoise.errors import InputDataError
-from lapnoise.files._cell_noise import CellNoise
-from lapnoise.files._contents import Contents, Done
+from lapnoise.files._cell_noise import BadValueError, CellNoise, Noised, Place, output_dtype
+from lapnoise.files._contents import Contents, Done, Header
+from lapnoise.files._overlap import in_order, read_ahead
 from lapnoise.files._source import Source
 from lapnoise.files._target import Target
+from lapnoise.files._terms import Terms
 
 __all__ = ["CHUNK_VALUES", "MAPPED_VALUES", "NpyFile"]
 
@@ -37,23 +40,28 @@ class NpyFile:
     ----------
     source
         The file.
-    whole
-        Whether noise is discrete, so that the array must be of integers.
+    terms
+        What is asked of the noise.
     """
 
     unit = "values"
 
-    def __init__(self, source: Source, *, whole: bool) -> None:
+    def __init__(self, source: Source, terms: Terms) -> None:
         self._source = source
-        self._whole = whole
+        self._terms = terms
+        self._whole = terms.whole
         self._shape: tuple[int, ...] = ()
         self._fortran = False
         self._dtype: np.dtype[Any] = np.dtype(np.float64)
         self._offset = 0
 
-    def check_header(self) -> None:
+    def check_header(self) -> Header:
         """Read the header alone, and refuse shapes and types that cannot be noised."""
         self._read_header()
+        file_arguments.cell_limits(
+            self._terms.bounds_of(""), self._terms.clamp, self._terms.fill, _read_as(self._dtype), self._target_dtype
+        )
+        return Header((), math.prod(self._shape[1:]), self._contents(0))
 
     def check(self, done: Done) -> Contents:
         """Read the whole file, refuse what cannot be noised, and say what is there."""
@@ -61,28 +69,48 @@ class NpyFile:
         missing = start = 0
         for values in self._chunks():
             if values.dtype.kind == "f":
-                self._refuse_infinite(values, start)
-                missing += int(np.count_nonzero(np.isnan(values)))
+                infinite = np.flatnonzero(np.isinf(values)) if self._terms.clip is None else np.zeros(0)
+                absent = np.flatnonzero(np.isnan(values))
+                if infinite.size:
+                    self._refuse(start + int(infinite[0]), "is infinite")
+                if absent.size and self._terms.local and self._terms.fill is None:
+                    self._refuse(start + int(absent[0]), "is missing")
+                missing += absent.size if self._terms.fill is None else 0
             start += values.size
             done(start)
-        if self._source.read(1):
-            raise InputDataError("the file has bytes after its array")
-        rows = self._shape[0] if self._shape else 1
-        return Contents((), rows, self._size, missing)
+        self._refuse_rest()
+        return self._contents(missing)
 
-    def noise(self, target: Target, cell_noise: CellNoise, done: Done) -> None:
-        """Read the whole file again and write it with noise; places in the released vector follow C order."""
+    def noise(self, target: Target, cell_noise: CellNoise, done: Done, threads: int) -> Contents:
+        """Read the whole file and write it with noise; places in the released vector follow C order."""
+        self._read_header()
         header = self._header_for_target()
         target.write(header)
         if self._needs_map:
-            self._noise_mapped(target, len(header), cell_noise, done)
-            return
-        self._source.read(self._offset)
-        total = 0
-        for values in self._chunks():
-            target.write(cell_noise.add(values).astype(self._target_dtype, copy=False).tobytes())
-            total += values.size
-            done(total)
+            return self._noise_mapped(target, len(header), cell_noise, done)
+
+        def noised(chunk: tuple[int, NDArray[Any]]) -> Noised:
+            start, values = chunk
+            try:
+                return cell_noise.add(values, Place(0, start))
+            except BadValueError as error:
+                self._refuse(start + error.index, _IS[error.kind])
+
+        starts = range(0, self._size, CHUNK_VALUES)
+        missing = total = 0
+        with read_ahead(zip(starts, self._chunks(), strict=True), threads) as chunks:
+            for values, absent in in_order(chunks, noised, threads):
+                target.write(values.astype(self._target_dtype, copy=False))
+                total += values.size
+                missing += 0 if absent is None else int(np.count_nonzero(absent))
+                done(total)
+        self._refuse_rest()
+        return self._contents(missing)
+
+    def _contents(self, missing: int) -> Contents:
+        rows = self._shape[0] if self._shape else 1
+        types = (f"{self._dtype.name} -> {self._target_dtype.name}",)
+        return Contents((), types, rows, self._size, missing)
 
     @property
     def _size(self) -> int:
@@ -95,7 +123,7 @@ class NpyFile:
 
     @property
     def _target_dtype(self) -> np.dtype[Any]:
-        return self._dtype if self._dtype.kind == "f" else np.dtype(np.int64 if self._whole else np.float64)
+        return self._dtype if self._dtype.kind == "f" else output_dtype(self._dtype, whole=self._whole)
 
     def _read_header(self) -> None:
         try:
@@ -143,29 +171,43 @@ class NpyFile:
                 raise InputDataError("the file ends early")
             yield np.frombuffer(data, self._dtype)
 
-    def _refuse_infinite(self, values: NDArray[Any], start: int) -> None:
-        infinite = np.flatnonzero(np.isinf(values))
-        if infinite.size:
-            place = start + int(infinite[0])
-            index = np.unravel_index(place, self._shape, order="F" if self._fortran else "C")
-            shown = ", ".join(str(int(i)) for i in index)
-            flat = int(np.ravel_multi_index(index, self._shape)) if index else 0
-            raise InputDataError(
-                f"the value at index ({shown}), flat index {flat}, is infinite; a finite number or NaN must stand there"
-            )
+    def _refuse(self, place: int, what: str) -> NoReturn:
+        index = np.unravel_index(place, self._shape, order="F" if self._fortran else "C")
+        shown = ", ".join(str(int(i)) for i in index)
+        flat = int(np.ravel_multi_index(index, self._shape)) if index else 0
+        wanted = "a number" if self._terms.local else "a finite number or NaN"
+        raise InputDataError(f"the value at index ({shown}), flat index {flat}, {what}; {wanted} must stand there")
 
-    def _noise_mapped(self, target: Target, offset: int, cell_noise: CellNoise, done: Done) -> None:
+    def _refuse_rest(self) -> None:
+        if self._source.read(1):
+            raise InputDataError("the file has bytes after its array")
+
+    def _noise_mapped(self, target: Target, offset: int, cell_noise: CellNoise, done: Done) -> Contents:
         source_map = mmap.mmap(self._source.fileno(), 0, access=mmap.ACCESS_READ)
         target_map = target.append_mapped(self._size * self._target_dtype.itemsize)
         read: NDArray[Any] = np.ndarray(self._shape, self._dtype, source_map, self._offset, order="F")
         written: NDArray[Any] = np.ndarray(self._shape, self._target_dtype, target_map, offset, order="F")
+        missing = 0
         for start in range(0, self._size, MAPPED_VALUES):
             # A flat iterator walks in C order whatever the order in memory.
-            noisy = cell_noise.add(read.flat[start : start + MAPPED_VALUES])
+            try:
+                noisy, absent = cell_noise.add(read.flat[start : start + MAPPED_VALUES], Place(0, start))
+            except BadValueError as error:
+                index = np.unravel_index(start + error.index, self._shape)
+                self._refuse(int(np.ravel_multi_index(index, self._shape, order="F")), _IS[error.kind])
             written.flat[start : start + MAPPED_VALUES] = noisy
+            missing += 0 if absent is None else int(np.count_nonzero(absent))
             # Gives the pages back, so that memory does not grow with the file; what was written stays in the file.
             if hasattr(mmap, "MADV_DONTNEED"):
                 source_map.madvise(mmap.MADV_DONTNEED)
                 target_map.madvise(mmap.MADV_DONTNEED)
             done(start + noisy.size)
         target.digest_map(target_map)
+        return self._contents(missing)
+
+
+_IS = {"an infinite number": "is infinite", "a missing cell": "is missing"}
+
+
+def _read_as(kind: np.dtype[Any]) -> np.dtype[Any]:
+    return kind.newbyteorder("=") if kind.kind == "f" or kind.itemsize == 8 else np.dtype(np.int64)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import zlib
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from lapnoise.errors import InputDataError
+from lapnoise.files._streams import STANDARD, standard_input
 
 __all__ = ["Source"]
 
@@ -20,7 +22,15 @@ class Source:
     Parameters
     ----------
     path
-        The file. It stays open for both readings, so replacing it by another file of the same name has no effect.
+        The file, or "-" for standard input. It stays open for both readings, so replacing it by another file of the
+        same name has no effect.
+    digest
+        Whether to compute the SHA-256 of what is read last.
+
+    Attributes
+    ----------
+    read_twice
+        Whether a checksum tells if two readings saw the same; set to False where there is but one.
 
     Raises
     ------
@@ -30,15 +40,18 @@ class Source:
         When it is no regular file: a pipe or a terminal cannot be read twice.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, digest: bool = False) -> None:
         self.path = path
-        # Before the open, which would wait for a writer if this is a pipe.
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise ValueError(f"source must be a regular file, since it is read twice, got {str(path)!r}")
-        self._file = path.open("rb")
-        self._digest = hashlib.sha256()
-        self._first: tuple[bytes, tuple[int, int]] = (b"", (0, 0))
+        self._file = standard_input() if str(path) == STANDARD else _opened(path)
+        self.read_twice = True
+        self._checksum = 0
+        self._digest = hashlib.sha256() if digest else None
+        self._first: tuple[int | None, tuple[int, int]] = (None, self._stamp())
+
+    @property
+    def sha256(self) -> str | None:
+        """The digest of what was read since the file was rewound, in hexadecimal; None where it was not asked for."""
+        return None if self._digest is None else self._digest.hexdigest()
 
     @property
     def size(self) -> int:
@@ -56,27 +69,37 @@ class Source:
     def read(self, size: int = -1) -> bytes:
         """Return the next ``size`` bytes, fewer only at the end of the file."""
         data = self._file.read(size)
-        self._digest.update(data)
+        if self.read_twice:
+            # Changes are to be noticed, not forgeries: a digest would take as long as the noise itself.
+            self._checksum = zlib.crc32(data, self._checksum)
+        if self._digest is not None:
+            self._digest.update(data)
         return data
 
     def rewind(self) -> None:
         """End the first reading, remember what it saw, and go back to the start."""
-        self._first = (self._digest.digest(), self._stamp())
-        self._digest = hashlib.sha256()
+        self._first = (self._whole_checksum(), self._stamp())
+        self._checksum = 0
+        self._digest = None if self._digest is None else hashlib.sha256()
         self._file.seek(0)
 
     def verify_unchanged(self) -> None:
         """Raise InputDataError unless the second reading saw what the first one saw.
 
-        Contents are compared when the second reading went through :meth:`read`, length and time of change always.
+        Contents are compared where both readings went through :meth:`read` to the end, length and time of change
+        always.
         """
-        digest = self._digest.digest() if self._file.tell() else self._first[0]
-        if (digest, self._stamp()) != self._first:
+        first, stamp = self._first
+        checksum = self._whole_checksum()
+        if stamp != self._stamp() or (None not in (first, checksum) and first != checksum):
             raise InputDataError("the source changed while it was being read; nothing was written")
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def _whole_checksum(self) -> int | None:
+        return self._checksum if self.read_twice and self._file.tell() == self.size else None
 
     def _stamp(self) -> tuple[int, int]:
         status = os.fstat(self._file.fileno())
@@ -89,3 +112,11 @@ class Source:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _opened(path: Path) -> IO[bytes]:
+    # Before the open, which would wait for a writer if this is a pipe.
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ValueError(f"source must be a regular file, since it is read twice, or '-', got {str(path)!r}")
+    return path.open("rb")

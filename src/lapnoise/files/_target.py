@@ -12,11 +12,16 @@ import secrets
 import stat
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lapnoise.errors import OutputError
+from lapnoise.files._digest import Digest
+from lapnoise.files._flush import Flusher
 
-__all__ = ["Target", "refuse_unsafe_target"]
+__all__ = ["Output", "Target", "output_error", "refuse_unsafe_target"]
 
 MARK = ".lapnoise-"
 """What the name of every temporary has in it: ``.<target><MARK><16 hexadecimal digits>``."""
@@ -43,8 +48,10 @@ def refuse_unsafe_target(path: Path, source: Path, *, force: bool) -> None:
     OutputError
         When the target exists (without ``force``), is no regular file, or its directory is missing or not writable.
     """
-    if str(path) == "-" or Path(os.path.abspath(path)).parts[1:2] in (("dev",), ("proc",)):  # noqa: PTH100 # links kept
-        raise ValueError(f"target must be a file that can appear at once, which a stream cannot, got {str(path)!r}")
+    if Path(os.path.abspath(path)).parts[1:2] in (("dev",), ("proc",)):  # noqa: PTH100 # links kept
+        raise ValueError(
+            f"target must be a file that can appear at once, or '-' for standard output, got {str(path)!r}"
+        )
     with contextlib.suppress(OSError):
         if path.samefile(source):
             raise ValueError(f"target must not be the source, got {str(path)!r} for both")
@@ -61,12 +68,74 @@ def refuse_unsafe_target(path: Path, source: Path, *, force: bool) -> None:
         raise OutputError(f"directory of the target is not writable: {str(directory)!r}")
 
 
-class Target:
-    """A file that appears under its name only when the ``with`` block ends without an exception.
+class Output:
+    """Bytes that appear somewhere only when the ``with`` block ends without an exception.
 
-    Until then the bytes stand in a temporary beside it, so that the last step is one rename or link within a
-    file system. The temporary is removed on every exception, KeyboardInterrupt included. What a killed run left behind
-    is removed by the next run for the same target; a lock on the temporary tells it from that of a live run.
+    Until then they stand in a temporary, which is removed on every exception, KeyboardInterrupt included.
+    """
+
+    def __init__(self, shown: str) -> None:
+        self._shown = shown
+        self._digest = Digest()
+        self._flusher = Flusher()
+        self._fd = -1
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the bytes written so far, in hexadecimal."""
+        return self._digest.hexdigest()
+
+    def write(self, data: bytes | NDArray[Any]) -> None:
+        """Append bytes, or those of a contiguous array, which is not changed afterwards."""
+        rest = memoryview(data if isinstance(data, bytes) else data.reshape(-1).view(np.uint8).data)
+        size = len(rest)
+        self._digest.update(rest)
+        try:
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]
+            self._flusher.written(self._fd, size)
+        except OSError as error:
+            raise output_error(self._shown, error) from None
+
+    def __enter__(self) -> Self:
+        try:
+            self._create()
+        except OSError as error:
+            raise output_error(self._shown, error) from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._commit()
+        finally:
+            self._digest.close()
+            with contextlib.suppress(OSError):
+                self._flusher.close()
+            with contextlib.suppress(OSError):
+                self._discard()
+
+    def _create(self) -> None:
+        """Open the temporary."""
+        raise NotImplementedError
+
+    def _commit(self) -> None:
+        """Let the bytes appear."""
+        raise NotImplementedError
+
+    def _discard(self) -> None:
+        """Remove what is left of the temporary."""
+        raise NotImplementedError
+
+
+class Target(Output):
+    """A file that appears under its name whole or not at all.
+
+    The temporary stands beside it, so that the last step is one rename or link within a file system. What a killed run
+    left behind is removed by the next run for the same target; a lock on the temporary tells it from that of a live
+    run.
 
     Parameters
     ----------
@@ -77,27 +146,10 @@ class Target:
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
+        super().__init__(str(path))
         self.path = Path(os.path.realpath(path))
-        self._shown = str(path)
         self._force = force
-        self._digest = hashlib.sha256()
-        self._fd = -1
         self._temporary = self.path
-
-    @property
-    def sha256(self) -> str:
-        """Digest of the bytes written so far, in hexadecimal."""
-        return self._digest.hexdigest()
-
-    def write(self, data: bytes) -> None:
-        """Append ``data``."""
-        rest = memoryview(data)
-        self._digest.update(rest)
-        try:
-            while rest:
-                rest = rest[os.write(self._fd, rest) :]
-        except OSError as error:
-            raise _output_error(self._shown, error) from None
 
     def append_mapped(self, size: int) -> mmap.mmap:
         """Append ``size`` bytes and return the whole file as a memory map, to be filled and then given to `digest_map`.
@@ -113,38 +165,19 @@ class Target:
                     os.pwrite(self._fd, bytes(min(1 << 20, size - offset)), start + offset)
             return mmap.mmap(self._fd, start + size, access=mmap.ACCESS_WRITE)
         except OSError as error:
-            raise _output_error(self._shown, error) from None
+            raise output_error(self._shown, error) from None
 
     def digest_map(self, filled: mmap.mmap) -> None:
         """Compute the digest anew, after the file was filled through its memory map."""
         filled.flush()
-        self._digest = hashlib.sha256()
+        self._digest = Digest()
         offset = 0
         while data := os.pread(self._fd, 1 << 20, offset):
             self._digest.update(data)
             offset += len(data)
 
-    def __enter__(self) -> Self:
-        try:
-            _remove_stale(self.path)
-            self._create()
-        except OSError as error:
-            raise _output_error(self._shown, error) from None
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._commit()
-        finally:
-            with contextlib.suppress(OSError):
-                self._temporary.unlink()
-            with contextlib.suppress(OSError):
-                os.close(self._fd)
-
     def _create(self) -> None:
+        _remove_stale(self.path)
         while True:
             self._temporary = self.path.with_name(_prefix(self.path.name) + secrets.token_hex(8))
             self._fd = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
@@ -158,6 +191,7 @@ class Target:
 
     def _commit(self) -> None:
         try:
+            self._flusher.close()
             os.fsync(self._fd)
             if self._force:
                 self._temporary.replace(self.path)
@@ -168,8 +202,13 @@ class Target:
                 f"target appeared while it was being written: {self._shown!r}; it was left as it is"
             ) from None
         except OSError as error:
-            raise _output_error(self._shown, error) from None
+            raise output_error(self._shown, error) from None
         _sync_directory(self.path.parent)
+
+    def _discard(self) -> None:
+        with contextlib.suppress(OSError):
+            self._temporary.unlink()
+        os.close(self._fd)
 
     def _publish_new(self) -> None:
         # A link fails when the name exists, which no portable rename does.
@@ -230,5 +269,6 @@ def _sync_directory(directory: Path) -> None:
             os.close(fd)
 
 
-def _output_error(path: Path | str, error: OSError) -> OutputError:
+def output_error(path: Path | str, error: OSError) -> OutputError:
+    """Return the error that says why a target could not be written."""
     return OutputError(f"target could not be written: {str(path)!r}: {error.strerror or type(error).__name__}")

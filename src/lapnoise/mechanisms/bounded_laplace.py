@@ -247,6 +247,16 @@ class BoundedLaplaceMechanism(FloatMechanism):
             lambda unsigned: noise.bounded_integers(on, exponent, unsigned, ends),
         )
 
+    def _released(self, generator: Generator, value: Fraction) -> float:
+        """Return what is released for a number that is known exactly, at the generator's place, which does not move."""
+        from lapnoise import _conditional_noise as noise
+
+        on, exponent = noise.Interval(self.lattice.t, self._first, self._last), self.lattice.exponent
+        centre = min(max(lattices.round_half_up(value, exponent), self._first), self._last)
+        point = noise.drawn(on, centre, generator._stream.source, generator.position)
+        first, last = _check.floats_inside(self.low, self.high, FLOAT64)
+        return min(max(lattices.release(point * Fraction(2) ** exponent, 0, exponent), first), last)
+
 
 def _exponent_for(epsilon: Fraction, sensitivity: Fraction, coordinates: int, width: Fraction) -> int:
     """Return the exponent of the granularity: that of a Laplace mechanism, or less, so that the domain has room."""

@@ -12,6 +12,7 @@ from lapnoise import _check, _release
 from lapnoise import lattice as lattices
 from lapnoise._check import INT64
 from lapnoise._containers import unwrap
+from lapnoise.generator import Generator
 from lapnoise.mechanisms._additive import AdditiveMechanism, generator_for, verify_generator
 from lapnoise.mechanisms._planning import least_epsilon
 
@@ -126,7 +127,7 @@ class DiscreteLaplaceMechanism(AdditiveMechanism):
         array = _check.integer_values(data)
         target = np.empty(array.shape, INT64) if out is None else _check.output(out, INT64, array.shape)
         bounds = None if clamp is None else _check.integer_clamp(clamp)
-        _release.add_integer_noise(generator_for(rng, threads), array, target, self.lattice.t)
+        self._add(generator_for(rng, threads), array, target)
         if bounds is not None:
             np.clip(target, *bounds, out=target)
         return out if out is not None else rewrap(target)
@@ -141,3 +142,6 @@ class DiscreteLaplaceMechanism(AdditiveMechanism):
         if clamp is not None:
             _check.integer_clamp(clamp)
         verify_generator(rng, threads)
+
+    def _add(self, generator: Generator, values: NDArray[Any], target: NDArray[np.int64]) -> None:
+        _release.add_integer_noise(generator, values, target, self.lattice.t)

@@ -238,6 +238,11 @@ class GaussianMechanism(FloatMechanism):
         else:
             _release.add_drawn_noise(generator, values, target, self.lattice.exponent, draw)
 
+    def _add_steps(self, generator: Generator, steps: NDArray[np.int64], target: NDArray[np.int64]) -> None:
+        from lapnoise._gaussian_noise import gaussian_kernel
+
+        _release.add_drawn_integer_noise(generator, steps, target, gaussian_kernel(self.lattice.t))
+
 
 def _reach(square: Fraction, changed: int | None, exponent: int, integers: bool) -> Reach:
     return Reach(square, changed or 1) if integers else reach(square, changed or 1, exponent)

@@ -130,6 +130,9 @@ class LaplaceMechanism(FloatMechanism):
     def _add(self, generator: Generator, values: NDArray[Any], target: NDArray[Any]) -> None:
         _release.add_lattice_noise(generator, values, target, self.lattice)
 
+    def _add_steps(self, generator: Generator, steps: NDArray[np.int64], target: NDArray[np.int64]) -> None:
+        _release.add_integer_noise(generator, steps, target, self.lattice.t)
+
     def add_log_noise(self, values: Any, *, rng: Any = None) -> SignedLog:
         """Return the values with noise as sign and logarithm, for scales and granularities beyond the floats too.
 

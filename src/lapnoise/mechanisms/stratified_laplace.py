@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import _check, _release
 from lapnoise import lattice as lattices
 from lapnoise._containers import unwrap
+from lapnoise.generator import Generator
 from lapnoise.mechanisms._additive import generator_for, verify_generator
 from lapnoise.mechanisms._on_floats import FloatMechanism
 from lapnoise.mechanisms.laplace import LaplaceMechanism
@@ -240,8 +242,7 @@ class StratifiedLaplaceMechanism(FloatMechanism):
         _check.same_index("strata", strata, values)
         array, target, bound, finish = self._prepare(values, out, clamp)
         codes, places = _check.stratum_codes(strata, self.strata, array.shape)
-        scales = [bound._laws[place].lattice.t for place in places]
-        _release.add_stratified_noise(generator_for(rng, threads), array, target, bound.lattice.exponent, scales, codes)
+        bound._add(generator_for(rng, threads), array, target, codes, places)
         return finish()
 
     def verify_inputs(  # type: ignore[override]
@@ -252,6 +253,35 @@ class StratifiedLaplaceMechanism(FloatMechanism):
         array = self._inputs(unwrap(values)[0], out, clamp)[0]
         _check.stratum_codes(strata, self.strata, array.shape)
         verify_generator(rng, threads)
+
+    def _add(  # type: ignore[override]
+        self,
+        generator: Generator,
+        values: NDArray[Any],
+        target: NDArray[Any],
+        codes: NDArray[Any],
+        places: Sequence[int],
+    ) -> None:
+        _release.add_stratified_noise(
+            generator, values, target, self.lattice.exponent, self._scales_in_steps(places), codes
+        )
+
+    def _add_steps(
+        self,
+        generator: Generator,
+        steps: NDArray[np.int64],
+        target: NDArray[np.int64],
+        codes: NDArray[Any],
+        places: Sequence[int],
+    ) -> None:
+        from lapnoise._strata_noise import strata_kernel
+
+        draw = strata_kernel(self._scales_in_steps(places))
+        _release.add_drawn_integer_noise(generator, steps, target, draw, [codes])
+
+    def _scales_in_steps(self, places: Sequence[int]) -> list[float]:
+        """Return the scale of each code's stratum, whose place among all strata is given."""
+        return [self._laws[place].lattice.t for place in places]
 
     def _of_each(self, name: str) -> Mapping[Any, Any]:
         values = [getattr(law, name) for law in self._laws]
