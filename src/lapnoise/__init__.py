@@ -75,6 +75,7 @@ __all__ = [
     "postprocess",
     "queries",
     "sensitivity",
+    "spark",
 ]
 
 _HOMES = {
@@ -106,7 +107,7 @@ _HOMES = {
     "UnsafeFloatNoiseWarning": "lapnoise.errors",
 }
 
-_SUBMODULES = ("budget", "evaluate", "files", "mechanisms", "postprocess", "queries", "sensitivity")
+_SUBMODULES = ("budget", "evaluate", "files", "mechanisms", "postprocess", "queries", "sensitivity", "spark")
 
 
 def __getattr__(name: str) -> Any:

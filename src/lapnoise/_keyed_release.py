@@ -33,13 +33,14 @@ from lapnoise._row_keys import KEY_FORMAT, KeyColumn, hash_rows, length
 from lapnoise.bits.stream import STREAM_VERSION
 from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism
 
-__all__ = ["KeyedColumn", "KeyedRelease"]
+__all__ = ["KeyedColumn", "KeyedRelease", "KeyedRows"]
 
 Part = int | str | Fraction | None
 
 _KEY_BYTES = 32
 _SIPHASH_BYTES = 16
 _SECRET, _RELEASE, _ROWS, _COLUMN = b"lapnoise secret", b"lapnoise release", b"lapnoise rows", b"lapnoise column"
+_CHECK = b"lapnoise check"
 
 
 class KeyedColumn:
@@ -130,6 +131,29 @@ class KeyedColumn:
         return f"KeyedColumn({self.mechanism!r})"
 
 
+class KeyedRows:
+    """What rows of one release are called.
+
+    Made by `KeyedRelease.rows`. It pickles with its key, which says nothing of any noise, and does not show it.
+    """
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def identities(self, columns: Sequence[KeyColumn]) -> NDArray[np.uint64]:
+        """Return the identity of each row, two uint64 words, from the columns of its key in their order."""
+        _check.key_columns([length(column) for column in columns])
+        return hash_rows(columns, np.frombuffer(self._key, "<u8").astype(np.uint64))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeyedRows, (self._key,)
+
+    def __repr__(self) -> str:
+        return "KeyedRows()"
+
+
 class KeyedRelease:
     """The identities of rows and the columns of one release.
 
@@ -152,11 +176,17 @@ class KeyedRelease:
         root = hashlib.blake2b(whole, digest_size=_KEY_BYTES, person=_SECRET).digest()
         self._key = _derive(root, _RELEASE, [self.release_id, STREAM_VERSION, KEY_FORMAT])
 
+    def rows(self) -> KeyedRows:
+        """Return what tells rows apart, for machines that need not have more."""
+        return KeyedRows(_derive(self._key, _ROWS, [], _SIPHASH_BYTES))
+
     def identities(self, columns: Sequence[KeyColumn]) -> NDArray[np.uint64]:
-        """Return the identity of each row, two uint64 words, from the columns of its key in their order."""
-        _check.key_columns([length(column) for column in columns])
-        words = np.frombuffer(_derive(self._key, _ROWS, [], _SIPHASH_BYTES), "<u8").astype(np.uint64)
-        return hash_rows(columns, words)
+        """Return the identity of each row, as its `KeyedRows` do."""
+        return self.rows().identities(columns)
+
+    def check_value(self) -> str:
+        """Return text that another secret, id or format would not give, and from which no key can be told."""
+        return _derive(self._key, _CHECK, [], _SIPHASH_BYTES).hex()
 
     def column(self, mechanism: Any, name: str) -> KeyedColumn:
         """Return the noise of the column of this name by a mechanism that has ``changed`` set."""

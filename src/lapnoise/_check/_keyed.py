@@ -19,6 +19,7 @@ __all__ = [
     "key_of_microseconds",
     "key_shape",
     "key_type",
+    "keyed_ledger",
     "keyed_mask",
     "keyed_mechanism",
     "keyed_values",
@@ -69,6 +70,12 @@ def bound_length(changed: int | None) -> None:
             "mechanism must have changed set for keyed noise, got None: values come in pieces, so give changed, a "
             "Sensitivity that knows it, or mechanism.for_length(n) for the length of the whole column"
         )
+
+
+def keyed_ledger(value: Any, kind: type) -> None:
+    """Refuse a ledger that could not tell whether a release was charged before."""
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(f"ledger must be a {kind.__name__}, got {shown(value)}")
 
 
 def key_columns(lengths: Sequence[int]) -> None:
