@@ -48,7 +48,7 @@ class KeyedCharge:
             "inputs": ["keyed"],
             "columns": sorted(columns),
             "key_columns": sorted(key_columns),
-            "release": self._release.check_value(),
+            "secret_check": self._release.check_value(),
             "data_version": self._data_version,
         }
         request = describe(mechanism, told, label=self._label, private=True)

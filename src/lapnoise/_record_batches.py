@@ -138,7 +138,8 @@ def result_types(
 ) -> dict[str, pa.DataType]:
     """Check the types of columns, compile what the noise needs, and return the types of the noised columns.
 
-    ``types`` has the Arrow type of every column that is named, and what a message calls it. Compiled here, kernels lie
+    ``types`` has the Arrow type of every column that is named, and what a message calls it; that of nulls stands for types that
+    are never taken. Compiled here, kernels lie
     in Numba's cache before a task looks for them.
     """
     whole = isinstance(batches.mechanism, DiscreteLaplaceMechanism) or getattr(batches.mechanism, "integers", False)
@@ -147,6 +148,8 @@ def result_types(
     import pyarrow as pa
 
     for name in batches.key_columns if isinstance(batches, KeyedBatches) else ():
+        if pa.types.is_null(types[name][0]):
+            _check.key_type(name, f"type {types[name][1]}")
         from_arrow(name, pa.array([], types[name][0]))
     schema = pa.schema([pa.field(name, kind) for name, (kind, _) in types.items()])
     for missing in (False, True):  # what has missing values is copied first, which makes it another type for Numba

@@ -26,6 +26,7 @@ __all__ = [
     "output_format",
     "pairs",
     "person_type",
+    "plain_type",
     "rows_written",
     "spark_frame",
     "spark_rdd",
@@ -65,6 +66,13 @@ def noised_type(column: str, told: str, whole: bool) -> NoReturn:
 def number_type(column: str, told: str) -> NoReturn:
     """Refuse a column that holds no numbers where these are to be added."""
     raise TypeError(f"column must hold numbers, got column {column!r} of type {told}")
+
+
+def plain_type(column: str, told: str) -> NoReturn:
+    """Refuse a column of nested or other uncommon values."""
+    raise TypeError(
+        f"column must hold numbers, booleans, text, binary, dates or timestamps, got column {column!r} of type {told}"
+    )
 
 
 def person_type(column: str, told: str) -> NoReturn:

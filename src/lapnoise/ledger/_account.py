@@ -105,7 +105,7 @@ class Account:
             earlier = None if request_id is None else book.request(request_id)
             if earlier is None:
                 return None, self._charge(book, "release", label, cost, request_id, encode(details)).number
-            _refuse_other(earlier, label, cost, details)
+            _refuse_other("request_id", earlier, label, cost, details)
             book.state()
             kept = kept_result(book, earlier.number)
         if kept is None:
@@ -123,7 +123,7 @@ class Account:
         with self._store.transaction(write=True) as book:
             earlier = book.request(request_id)
             if earlier is not None:
-                _refuse_other(earlier, label, cost, details)
+                _refuse_other("release_id", earlier, label, cost, details)
                 book.state()
                 return False
             number = self._charge(book, "release", label, cost, request_id, encode(details)).number
@@ -170,13 +170,13 @@ class Account:
         return spent
 
 
-def _refuse_other(earlier: Row, label: str, cost: Amount, details: dict[str, Any]) -> None:
+def _refuse_other(name: str, earlier: Row, label: str, cost: Amount, details: dict[str, Any]) -> None:
     """Refuse a request under an id that was charged for another one."""
     before = entry_of(earlier, cost).details
     if before.get("fingerprint") != details["fingerprint"]:
         changed = ", ".join(_differing(before, earlier.label, details, label, earlier, cost))
         raise RequestRefusedError(
-            f"request_id {earlier.request_id!r} was charged before for something else, as entry {earlier.number}, "
+            f"{name} {earlier.request_id!r} was charged before for something else, as entry {earlier.number}, "
             f"which differs in {changed}"
         )
 

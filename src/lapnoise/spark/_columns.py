@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lapnoise import _check
 from lapnoise._record_batches import DrawnBatches, KeyedBatches, result_types
@@ -13,35 +13,46 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["arrow_types", "noised_schema", "selected", "verify_keys"]
+__all__ = ["arrow_types", "mapped", "noised_schema", "selected", "verify_keys"]
 
 
 def arrow_types(frame: DataFrame, names: Iterable[str]) -> dict[str, tuple[pa.DataType, str]]:
-    """Return the Arrow type of each column that is named, and what Spark calls it."""
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    fields = {field.name: field.dataType for field in frame.schema}
-    return {name: (_plain(to_arrow_type, fields[name]), fields[name].simpleString()) for name in names}
-
-
-def _plain(to_arrow_type: Any, kind: Any) -> pa.DataType:
+    """Return the Arrow type of each column that is named, that of nulls for others than plain ones, and Spark's name."""
     import pyarrow as pa
 
-    try:
-        return to_arrow_type(kind)
-    except Exception:  # of a type that has none, which no column may have that is named
-        return pa.null()
+    known = {
+        "tinyint": pa.int8(),
+        "smallint": pa.int16(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "string": pa.string(),
+        "binary": pa.binary(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
+    }
+    told = {field.name: field.dataType.simpleString() for field in frame.schema}
+
+    def arrow_type(name: str) -> pa.DataType:
+        if told[name].startswith("decimal"):
+            return pa.decimal128(*map(int, told[name][8:-1].split(",")))
+        return known.get(told[name].partition(" collate")[0], pa.null())
+
+    return {name: (arrow_type(name), told[name]) for name in names}
 
 
 def noised_schema(
     frame: DataFrame, batches: KeyedBatches | DrawnBatches, key_columns: Sequence[str] = ()
 ) -> StructType:
     """Check the types of the columns that are named, and return the schema with those of the noised ones."""
-    from pyspark.sql.pandas.types import from_arrow_type
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import DoubleType, FloatType, LongType, StructField, StructType
 
     found = result_types(batches, arrow_types(frame, [*batches.names, *key_columns]))
-    noised = {name: from_arrow_type(kind) for name, kind in found.items()}
+    types = {"int64": LongType(), "float": FloatType(), "double": DoubleType()}
+    noised = {name: types[str(kind)] for name, kind in found.items()}
     return StructType(
         [
             StructField(field.name, noised.get(field.name, field.dataType), field.nullable, field.metadata)
@@ -50,11 +61,41 @@ def noised_schema(
     )
 
 
+class Renamed(NamedTuple):
+    """A task on batches whose columns have their names back.
+
+    Attributes
+    ----------
+    task : KeyedBatches or DrawnBatches
+    names : tuple of str
+    """
+
+    task: KeyedBatches | DrawnBatches
+    names: tuple[str, ...]
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches with noise."""
+        import pyarrow as pa
+
+        return self.task.run(pa.RecordBatch.from_arrays(batch.columns, list(self.names)) for batch in batches)
+
+
+def mapped(frame: DataFrame, task: KeyedBatches | DrawnBatches, schema: StructType) -> DataFrame:
+    """Return what a task makes of a frame.
+
+    Spark looks columns up by name when it hands them on, and fails where a name has a dot or two differ by case alone.
+    """
+    return _numbered(frame).mapInArrow(Renamed(task, tuple(frame.columns)).run, schema)
+
+
 def selected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     """Return the columns of these names as ``c0``, ``c1``, ...: by place, whatever else a name could mean to Spark."""
-    places = [frame.columns.index(name) for name in names]
-    numbered = frame.toDF(*(f"a{i}" for i in range(len(frame.columns))))
-    return numbered.select([numbered[f"a{i}"].alias(f"c{k}") for k, i in enumerate(places)])
+    numbered = _numbered(frame)
+    return numbered.select([numbered[frame.columns.index(name)].alias(f"c{k}") for k, name in enumerate(names)])
+
+
+def _numbered(frame: DataFrame) -> DataFrame:
+    return frame.toDF(*(f"a{i}" for i in range(len(frame.columns))))
 
 
 def verify_keys(frame: DataFrame, key_columns: Sequence[str]) -> None:

@@ -68,8 +68,8 @@ def parallel_noise(
     Returns
     -------
     RDD
-        Floats, ints with a discrete mechanism: read from ``path``. Without one a lazy RDD of pairs (key, noisy number).
-        The noise of a pair is that of `add_noise` on a column ``value`` with one key column for each part of the key.
+        Floats, ints with a discrete mechanism, in the order of ``rdd``: read from ``path``. Without one a lazy RDD of
+        pairs (key, noisy number). The noise of a pair is that of `add_noise` on a column ``value`` with one key column for each part of the key.
     """
     given = rdd_of(rdd)
     if _check.one_mode(path, release_id, secret):
@@ -81,8 +81,11 @@ def parallel_noise(
     named = "spark.parallel_noise" if label is None else label
     kind = int if _is_whole(mechanism) else float
 
+    # A pattern is listed in the order of names; a folder in whatever order its file system has.
+    files = f"{place.path}/part-*" if given.getNumPartitions() else place.path
+
     def read() -> RDD[Any]:
-        return given.context.textFile(place.path).map(kind)
+        return given.context.textFile(files).map(kind)
 
     def write(bound: Any) -> None:
         given.mapPartitions(DrawnNumbers(bound).run).map(repr).saveAsTextFile(place.path)

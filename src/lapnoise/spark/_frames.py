@@ -9,7 +9,7 @@ from lapnoise import _check
 from lapnoise._cluster_charge import KeyedCharge
 from lapnoise._keyed_release import KeyedRelease
 from lapnoise._record_batches import keyed_batches
-from lapnoise.spark._columns import noised_schema, verify_keys
+from lapnoise.spark._columns import mapped, noised_schema, verify_keys
 from lapnoise.spark._session import frame_of
 
 if TYPE_CHECKING:
@@ -111,4 +111,4 @@ def add_noise(
     if not assume_unique:
         verify_keys(frame, batches.key_columns)
     charge.make(mechanism, noised, keys)
-    return frame.mapInArrow(batches.run, schema)
+    return mapped(frame, batches, schema)

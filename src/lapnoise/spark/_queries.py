@@ -58,9 +58,8 @@ def private_count(
         As in `lapnoise.queries.private_count`, and so are the result and, from one generator, its value.
     """
     query = Count.planned(epsilon, neighbours, max_contributions)
-    rows = Rows.of(df, column, person, numbers=False)
-    if column is not None:
-        _check.no_mask_of_rows(rows.kind)
+    rows = Rows.of(_counted(frame_of(df), column), column or _OWN, person, numbers=False)
+    _check.no_mask_of_rows(rows.kind)
     _check.ledger(ledger)
     named = _check.label(label, "private_count")
     generator = generator_for(rng, None)
@@ -198,19 +197,17 @@ class Rows(NamedTuple):
     person: pa.DataType | None
 
     @classmethod
-    def of(cls, df: Any, column: str | None, person: str | None, *, numbers: bool) -> Rows:
+    def of(cls, df: Any, column: str, person: str | None, *, numbers: bool) -> Rows:
         """Return columns of a frame, checked."""
         import pyarrow as pa
-        from pyspark.sql import functions
 
         frame = frame_of(df)
-        if column is None:
-            column = _OWN
-            frame = frame.withColumn(column, functions.lit(1))
         wanted = _check.column_names("column", column, frame.columns)
         ids = () if person is None else _check.column_names("person", person, frame.columns)
         types = arrow_types(frame, [*wanted, *ids])
         kind, told = types[wanted[0]]
+        if pa.types.is_null(kind):
+            _check.plain_type(wanted[0], told)
         try:
             _batches.verify(pa.array([], kind), numbers=numbers)
         except TypeError:
@@ -232,6 +229,21 @@ class Rows(NamedTuple):
 
 
 _OWN = "lapnoise rows"
+
+
+def _counted(frame: DataFrame, column: str | None) -> DataFrame:
+    """Return a frame whose column to count has a plain type: of others only nulls matter."""
+    import pyarrow as pa
+    from pyspark.sql import functions
+
+    if column is None:
+        return frame.withColumn(_OWN, functions.lit(1))
+    if frame.columns.count(column) != 1 or not pa.types.is_null(arrow_types(frame, [column])[column][0]):
+        return frame
+    numbered = frame.toDF(*(f"a{i}" for i in range(len(frame.columns))))
+    own = f"a{frame.columns.index(column)}"
+    there = functions.when(numbered[own].isNotNull(), 1)
+    return numbered.withColumn(own, there).toDF(*frame.columns)
 
 
 class Partial(NamedTuple):

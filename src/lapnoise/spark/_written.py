@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lapnoise import _check
 from lapnoise._cluster_charge import DrawnCharge
 from lapnoise._record_batches import DRAWN, DrawnBatches
-from lapnoise.spark._columns import noised_schema
+from lapnoise.spark._columns import mapped, noised_schema
 from lapnoise.spark._place import Place
 from lapnoise.spark._session import frame_of
 
@@ -88,7 +88,7 @@ def release(
     place = Place(session, path)
 
     def write(bound: Any) -> None:
-        noisy = frame.mapInArrow(DrawnBatches(bound, names).run, schema)
+        noisy = mapped(frame, DrawnBatches(bound, names), schema)
         noisy.write.format(kind).mode("errorifexists").save(place.path)
 
     def read() -> DataFrame:
