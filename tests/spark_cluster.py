@@ -58,7 +58,7 @@ def separate_hosts():
         folder = stack.enter_context(tempfile.TemporaryDirectory())
 
         def start(*arguments):
-            log = stack.enter_context((Path(folder) / f"log {len(os.listdir(folder))}").open("w+"))
+            log = stack.enter_context(tempfile.TemporaryFile("w+"))
             process = subprocess.Popen([command, *arguments], env=environment, stdout=log, stderr=log)
             stack.callback(process.wait)
             stack.callback(process.terminate)

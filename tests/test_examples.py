@@ -5,6 +5,7 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import spark_cluster
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -55,6 +56,26 @@ def test_flights(capsys):
     for answer, truth, scale in zip(answers, truths, [7, 0.01, 100 * 5000 * 3.5, *[7] * 5, 1], strict=True):
         assert abs(answer - truth) <= 24 * scale
     assert truths[0] == 328_521
+    assert printed.rstrip().endswith("spent in all: epsilon 1")
+
+
+@spark_cluster.java
+def test_spark_flights(capsys):
+    """Two actions and another partitioning hash alike, both means are near the truth, and the id is charged once."""
+    printed = run("spark_flights.py", capsys)
+    digests = re.findall(r"^(?:delays,|in 13).* ([0-9a-f]{16})$", printed, re.MULTILINE)
+    means = re.findall(r"^(?:mean of|private mean).* (-?[0-9.]+)   truth +(-?[0-9.]+)$", printed, re.MULTILINE)
+
+    assert len(digests) == 3
+    assert len(set(digests)) == 1
+    (noisy, truth), (private, same) = means
+    assert truth == same == "11.8325"
+    assert abs(float(noisy) - float(truth)) < 6 * 280 * 2**0.5 / 328_521**0.5
+    assert abs(float(private) - float(truth)) <= 24 * 840 / 328_521
+    assert re.findall(r"^charged +([0-9.]+) +(.+)$", printed, re.MULTILINE) == [
+        ("0.75", "delays of 2013"),
+        ("0.25", "private_mean"),
+    ]
     assert printed.rstrip().endswith("spent in all: epsilon 1")
 
 

@@ -138,9 +138,8 @@ def result_types(
 ) -> dict[str, pa.DataType]:
     """Check the types of columns, compile what the noise needs, and return the types of the noised columns.
 
-    ``types`` has the Arrow type of every column that is named, and what a message calls it; that of nulls stands for types that
-    are never taken. Compiled here, kernels lie
-    in Numba's cache before a task looks for them.
+    ``types`` has the Arrow type of every column that is named, and what a message calls it; that of nulls stands for
+    types that are never taken. Compiled here, kernels lie in Numba's cache before a task looks for them.
     """
     whole = isinstance(batches.mechanism, DiscreteLaplaceMechanism) or getattr(batches.mechanism, "integers", False)
     for name in batches.names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lapnoise import _check
 from lapnoise._record_batches import DrawnBatches, KeyedBatches, result_types
@@ -17,7 +17,7 @@ __all__ = ["arrow_types", "mapped", "noised_schema", "selected", "verify_keys"]
 
 
 def arrow_types(frame: DataFrame, names: Iterable[str]) -> dict[str, tuple[pa.DataType, str]]:
-    """Return the Arrow type of each column that is named, that of nulls for others than plain ones, and Spark's name."""
+    """Return Arrow's type of each column that is named, that of nulls where there is no plain one, and Spark's name."""
     import pyarrow as pa
 
     known = {

@@ -68,8 +68,9 @@ def parallel_noise(
     Returns
     -------
     RDD
-        Floats, ints with a discrete mechanism, in the order of ``rdd``: read from ``path``. Without one a lazy RDD of
-        pairs (key, noisy number). The noise of a pair is that of `add_noise` on a column ``value`` with one key column for each part of the key.
+        Floats, ints with a discrete mechanism: read from ``path``, in the order of ``rdd``. Without one a lazy RDD of
+        pairs (key, noisy number). The noise of a pair is that of `add_noise` on a column ``value`` with one key column
+        for each part of the key.
     """
     given = rdd_of(rdd)
     if _check.one_mode(path, release_id, secret):
