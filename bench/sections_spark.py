@@ -105,7 +105,7 @@ def _timed_jobs(session: Any, folder: Path, rows: int, fewer: int) -> Iterator[R
     def identity(batches: Any) -> Any:
         yield from batches
 
-    @functools.partial(functions.udf, returnType="double")  # type: ignore[untyped-decorator]
+    @functools.partial(functions.udf, returnType="double")
     def one_by_one(value: float) -> float:
         return value + float(np.random.laplace(0.0, 1.0))
 

@@ -404,7 +404,7 @@ BAD = {
         "columns": ["x"],
         "key_columns": ["f"],
     },
-    "key column 'others' must be integers, bool, dates, .* got Arrow type list": {"key_columns": ["others"]},
+    "key column 'others' must be integers, bool, dates, .* got type array": {"key_columns": ["others"]},
     "key column 'money' must be integers, bool, dates, .* got Arrow type decimal": {"key_columns": ["money"]},
     "key column 'maybe' must not have missing entries, got at least one": {"key_columns": ["id", "maybe"]},
     r"key_columns must tell every row from all others, got \['flag'\], of which one key has 25 rows": {
