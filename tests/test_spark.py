@@ -435,6 +435,18 @@ def test_bad_input(session, message):
         noisy(frame, **BAD[message])
 
 
+def test_keys_that_spark_gives_out(session):
+    """Keys that are made anew each time are refused, without a job; a random column that is no key is not."""
+    frame = table(session, rows=50).selectExpr(
+        "*", "uuid() as own", "monotonically_increasing_id() as i", "rand() as r"
+    )
+    for key in ("own", "i", "r > 2"):
+        with pytest.raises(ValueError, match=r"^key_columns must be the same each time they are computed, got"):
+            noisy(frame.withColumn("r > 2", frame.r > 2), ["x"], key_columns=["id", key], assume_unique=True)
+    plain = noisy(frame, ["x"], assume_unique=True)
+    assert [row[2] for row in told(plain)] == [row[2] for row in expected(50)]
+
+
 def test_what_is_no_frame(session):
     """Pandas frames, RDDs and streams are refused."""
     for value in ([1], session.range(3).rdd):

@@ -27,6 +27,7 @@ __all__ = [
     "pairs",
     "person_type",
     "plain_type",
+    "repeatable_keys",
     "rows_written",
     "spark_frame",
     "spark_rdd",
@@ -92,7 +93,7 @@ def no_repeated_keys(most: int, key_columns: Sequence[str]) -> None:
     if most > 1:
         raise ValueError(
             f"key_columns must tell every row from all others, got {list(key_columns)}, of which one key has "
-            f"{most} rows; name further columns, or add a column that numbers the rows"
+            f"{most} rows; name further columns of the data"
         )
 
 
@@ -112,6 +113,16 @@ def classic_session(classic: bool) -> None:
     """Refuse a session that cannot say whether a path exists."""
     if not classic:
         raise TypeError("df must belong to a session in this process, got one of Spark Connect: use keyed noise there")
+
+
+def repeatable_keys(repeatable: bool, key_columns: Sequence[str]) -> None:
+    """Refuse keys that are others each time, and rows that are chosen at random."""
+    if not repeatable:
+        raise ValueError(
+            f"key_columns must be the same each time they are computed, got {list(key_columns)}, which come from "
+            "random or given-out numbers such as uuid, rand or monotonically_increasing_id, so that noise would be "
+            "drawn anew: take columns of the data, or write the frame first and read it back"
+        )
 
 
 def new_path(path: str, exists: bool) -> None:

@@ -9,7 +9,7 @@ from lapnoise import _check
 from lapnoise._cluster_charge import KeyedCharge
 from lapnoise._keyed_release import KeyedRelease
 from lapnoise._record_batches import keyed_batches
-from lapnoise.spark._columns import mapped, noised_schema, verify_keys
+from lapnoise.spark._columns import mapped, noised_schema, verify_keys, verify_repeatable_keys
 from lapnoise.spark._session import frame_of
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def add_noise(
     key_columns : str or iterable of str
         Columns that tell every row from all others: integers, bool, date, timestamp, string or binary. They are taken
         in the order of their names, so that the order in which they are given does not matter; they are not noised.
+        They must come from the data: numbers that Spark gives out, as ``monotonically_increasing_id`` or ``uuid`` do,
+        are others each time, and so would be the noise. They are refused where the plan shows them.
     secret : bytes
         At least 32 bytes, such as those of ``secrets.token_bytes(32)``. Who has it and the result has the data.
         Executors get keys that are made from it for this release and these columns alone.
@@ -108,6 +110,7 @@ def add_noise(
     batches = keyed_batches(named, mechanism, noised, keys)
     charge = KeyedCharge(ledger, named, data_version, label)
     schema = noised_schema(frame, batches, keys)
+    verify_repeatable_keys(frame, keys)
     if not assume_unique:
         verify_keys(frame, batches.key_columns)
     charge.make(mechanism, noised, keys)
