@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import spark_cluster
 
 from lapnoise.cli import main
 
@@ -24,6 +25,12 @@ def test_code_runs(page, capsys):
     for block in blocks:
         exec(compile(block, page, "exec"), names)
     assert capsys.readouterr().out
+
+
+@spark_cluster.java
+def test_the_page_on_spark_runs(capsys):
+    """So do the blocks of the page on Spark, which start a session and end it."""
+    test_code_runs("docs/spark.md", capsys)
 
 
 TABLES = [(command, table) for page in PAGES for command, table in TABLE.findall((ROOT / page).read_text())]

@@ -75,6 +75,7 @@ __all__ = [
     "postprocess",
     "queries",
     "sensitivity",
+    "spark",
     "tables",
 ]
 
@@ -107,7 +108,17 @@ _HOMES = {
     "UnsafeFloatNoiseWarning": "lapnoise.errors",
 }
 
-_SUBMODULES = ("budget", "evaluate", "files", "mechanisms", "postprocess", "queries", "sensitivity", "tables")
+_SUBMODULES = (
+    "budget",
+    "evaluate",
+    "files",
+    "mechanisms",
+    "postprocess",
+    "queries",
+    "sensitivity",
+    "spark",
+    "tables",
+)
 
 
 def __getattr__(name: str) -> Any:
