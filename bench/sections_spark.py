@@ -105,9 +105,11 @@ def _timed_jobs(session: Any, folder: Path, rows: int, fewer: int) -> Iterator[R
     def identity(batches: Any) -> Any:
         yield from batches
 
-    @functools.partial(functions.udf, returnType="double")
-    def one_by_one(value: float) -> float:
+    def one(value: float) -> float:
         return value + float(np.random.laplace(0.0, 1.0))
+
+    one_by_one = functions.udf(one, "double", useArrow=True)
+    one_pickled = functions.udf(one, "double", useArrow=False)
 
     @functools.partial(functions.udf, returnType="double")
     def exact_one_by_one(value: float) -> float:
@@ -116,6 +118,8 @@ def _timed_jobs(session: Any, folder: Path, rows: int, fewer: int) -> Iterator[R
     options: dict[str, Any] = {"mechanism": MECHANISM, "release_id": "bench", "key_columns": "id", "secret": SECRET}
     lazy = spark.add_noise(frame, "x", **options, assume_unique=True)
     exact = frame.where(f"id < {fewer // 10}").repartition(2).withColumn("x", exact_one_by_one("x"))
+    pickled = frame.where(f"id < {fewer}").withColumn("x", one_pickled("x"))
+    numbers = frame.where(f"id < {fewer}").select("x").rdd.map(lambda row: row[0])
     single = frame.where(f"id < {fewer}").withColumn("x", one_by_one("x"))
 
     def drop(what: Any) -> None:
@@ -131,12 +135,15 @@ def _timed_jobs(session: Any, folder: Path, rows: int, fewer: int) -> Iterator[R
     same = frame.mapInArrow(identity, frame.schema)
     reference, copy = "identity function", "identity function, written"
     exact_element = "the mechanism called per element"
+    by_pickle, by_rdd = "a Python function per element, pickled", "a Python function per element of an RDD"
     element, element_copy = "a Python function per element", "a Python function per element, written"
     keyed, release = "keyed noise", "release, written"
     tasks = [
         Timed(reference, lambda: drop(same), rows, None),
         Timed(keyed, lambda: drop(lazy), rows, None),
         Timed(element, lambda: drop(single), fewer, None),
+        Timed(by_pickle, lambda: drop(pickled), fewer, None),
+        Timed(by_rdd, lambda: numbers.map(one).sum(), fewer, None),
         Timed(exact_element, lambda: drop(exact), fewer // 10, None),
         Timed(element_copy, written(lambda path: single.write.parquet(path)), fewer, None),
         Timed(copy, written(lambda path: same.write.parquet(path)), rows, None),
@@ -147,6 +154,8 @@ def _timed_jobs(session: Any, folder: Path, rows: int, fewer: int) -> Iterator[R
     yield plain(group, reference, measured[reference], None)
     yield cost(group, keyed, measured[keyed], (reference, measured[reference]), None, "spark identity")
     yield _faster(group, keyed, measured, element)
+    yield _faster(group, keyed, measured, by_pickle)
+    yield _faster(group, keyed, measured, by_rdd)
     yield speed(group, keyed, measured[keyed], (exact_element, measured[exact_element]), None)
     yield plain(group, copy, measured[copy], None)
     yield cost(group, release, measured[release], (copy, measured[copy]), None, "spark identity")
