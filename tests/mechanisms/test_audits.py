@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from auditing import MANY, audit, half_lines
+from auditing import MANY, audit
 
 from lapnoise import (
     BoundedLaplaceMechanism,
@@ -16,6 +16,7 @@ from lapnoise import (
     default_rng,
     queries,
 )
+from lapnoise.evaluate.auditing.events import half_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
 
