@@ -4,6 +4,7 @@ A bound above epsilon has probability FALSE_ALARM for a mechanism that keeps it:
 than it is counted among, so that one event is tested.
 """
 
+import math
 from functools import partial
 
 from lapnoise.evaluate.auditing import bounds, events, search
@@ -15,7 +16,7 @@ def audit(make, x, neighbour, size: int = MANY, look=None, delta: float = 0.0) -
     """Return a lower bound for the epsilon, given delta, of ``make(value, size, seed)`` from two inputs.
 
     The event is chosen on ``size`` outputs of each, and counted among as many others; ``look`` makes features, by
-    default all that the audit has.
+    default all that the audit has. Nothing is claimed, so that no event is suspected.
     """
     inputs = (x, neighbour)
     seeds = iter(range(51, 10**6))
@@ -26,6 +27,6 @@ def audit(make, x, neighbour, size: int = MANY, look=None, delta: float = 0.0) -
     def quiet(*_):
         pass
 
-    event, side = search.choose(draw, size, look or partial(events.features, inputs=inputs), delta, quiet)
+    event, side = search.choose(draw, size, look or partial(events.features, inputs=inputs), math.inf, delta, quiet)
     counts = search.count(draw, size, event, quiet)
     return max(0.0, float(bounds.epsilon_at_least(counts[side], counts[1 - side], size, delta)))

@@ -13,10 +13,9 @@ import pytest
 from auditing import MANY, audit
 from exact_oracles import boundary
 from mpmath import mp, mpf
-from stats import clopper_pearson
 
 from lapnoise import DiscreteLaplaceMechanism, LaplaceMechanism, default_rng
-from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, epsilon_at_least
+from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, clopper_pearson, epsilon_at_least
 from lapnoise.evaluate.auditing.events import half_lines, lowest_bits
 from lapnoise.exact import magnitude
 

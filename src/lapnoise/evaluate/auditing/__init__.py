@@ -13,8 +13,8 @@ from lapnoise._check import audit_arguments
 from lapnoise._numbers import fraction_down
 from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, epsilon_at_least
 from lapnoise.evaluate.auditing.events import features
-from lapnoise.evaluate.auditing.power import Power, audit_power
 from lapnoise.evaluate.auditing.search import choose, count
+from lapnoise.evaluate.auditing.statistical_power import Power, audit_power
 from lapnoise.evaluate.auditing.subjects import Terms, subject
 
 __all__ = ["Audit", "audit"]
@@ -170,13 +170,12 @@ def audit(
 
     choosing = size // CHOICE_SHARE
     counting = size - choosing
-    event, side = choose(audited.draw, choosing, partial(features, inputs=pair), float(allowed), report)
+    terms_as_floats = fraction_down(claimed), float(allowed)
+    event, side = choose(audited.draw, choosing, partial(features, inputs=pair), *terms_as_floats, report)
     counts = count(audited.draw, counting, event, report)
     hits, others = counts[side], counts[1 - side]
     shown = max(0.0, float(epsilon_at_least(hits, others, counting, float(allowed))))
-    size_finds = audit_power(
-        fraction_down(claimed), float(allowed), choosing, counting, laplace=audited.laplace, gaussian=audited.gaussian
-    )
+    size_finds = audit_power(*terms_as_floats, choosing, counting, laplace=audited.laplace, gaussian=audited.gaussian)
     return Audit(
         mechanism=audited.name,
         epsilon=claimed,

@@ -26,7 +26,7 @@ _SHARES = np.concatenate([_TAILS, np.arange(1, 40) / 40, 1.0 - _TAILS])
 _MOST_WHOLE = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Feature:
     """A number for each output, and what it is compared with.
 
@@ -174,4 +174,4 @@ def _bit(place: np.uint64, outputs: Floats) -> NDArray[np.uint64]:
 
 
 def _bit_words(place: int, threshold: float, below: bool) -> str:
-    return f"bit {place} of the float is {0 if below else 1}"
+    return f"{'sign bit' if place == 63 else f'bit {place}'} of the float is {0 if below else 1}"

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lapnoise.evaluate.auditing.bounds import epsilon_at_least
+from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, epsilon_at_least
 from lapnoise.evaluate.auditing.events import Event, Feature, Floats
 
-__all__ = ["CHOICE_ERROR", "Choice", "Draw", "Progress", "choose", "count"]
+__all__ = ["SUSPICION", "Choice", "Draw", "Progress", "choose", "count"]
 
 Draw = Callable[[int, int], Floats]
 """``draw(side, size)`` returns that many outputs of one of two inputs, side 0 or 1."""
@@ -24,11 +24,12 @@ BLOCK = 2**18
 PILOT = 2**20
 """Outputs of each input at most that thresholds are taken from."""
 
-CHOICE_ERROR = 1e-3
-"""The error rate of the bounds by which events are compared, and the best of some thousand chosen.
+SUSPICION = 1e-3
+"""The error rate of the bounds by which an event is suspected of showing more than is claimed.
 
-A bound is the sum of two, each off by 3.3 standard deviations, which is 4.4 of their difference: the best is not one
-that chance alone made best. No false alarm hangs on it, since the choice has no part in what is counted.
+A bound is the sum of two, each off by 3.3 standard deviations, which is 4.4 of their difference, so that hardly any of
+the thousand events of a sound mechanism is suspected. No false alarm hangs on it, since the choice has no part in what
+is counted.
 """
 
 
@@ -43,15 +44,21 @@ def choose(
     draw: Draw,
     size: int,
     look: Callable[[tuple[Floats, Floats]], list[Feature]],
+    epsilon: float,
     delta: float,
     progress: Progress,
 ) -> Choice:
     """Return the event that shows most among ``size`` outputs of each input.
 
+    Bounds as they will be counted favour probable events, whose counts are the most certain; but an event that is
+    suspected of showing more than epsilon, be it rare, comes first.
+
     Parameters
     ----------
     look : callable
         Makes features from some outputs of each input.
+    epsilon, delta : float
+        What is claimed.
     """
     blocks = _blocks(draw, size, "choose", progress)
     held = 0
@@ -67,14 +74,8 @@ def choose(
         _tally(below, found, first.pop())
     for block in blocks:
         _tally(below, found, block)
-    tried = []
-    for feature, counts in zip(found, below, strict=True):
-        for at_most, hits in ((True, counts), (False, size - counts)):
-            for side in (0, 1):
-                shown = epsilon_at_least(hits[side], hits[1 - side], size, delta, CHOICE_ERROR)
-                k = int(np.argmax(shown))
-                tried.append((float(shown[k]), Choice(Event(feature, feature.thresholds[k], at_most), side)))
-    return max(tried, key=lambda pair: pair[0])[1]
+    likely, suspect = (_best(found, below, size, delta, error) for error in (FALSE_ALARM, SUSPICION))
+    return suspect[1] if suspect[0] > epsilon else likely[1]
 
 
 def count(draw: Draw, size: int, event: Event, progress: Progress) -> tuple[int, int]:
@@ -84,6 +85,17 @@ def count(draw: Draw, size: int, event: Event, progress: Progress) -> tuple[int,
         for side, outputs in enumerate(block):
             counts[side] += event.count(outputs)
     return counts[0], counts[1]
+
+
+def _best(found: list[Feature], below: list[Any], size: int, delta: float, error: float) -> tuple[float, Choice]:
+    tried = []
+    for feature, counts in zip(found, below, strict=True):
+        for at_most, hits in ((True, counts), (False, size - counts)):
+            for side in (0, 1):
+                shown = epsilon_at_least(hits[side], hits[1 - side], size, delta, error)
+                k = int(np.argmax(shown))
+                tried.append((float(shown[k]), Choice(Event(feature, feature.thresholds[k], at_most), side)))
+    return max(tried, key=lambda pair: pair[0])
 
 
 def _tally(below: list[Any], found: list[Feature], block: tuple[Floats, Floats]) -> None:

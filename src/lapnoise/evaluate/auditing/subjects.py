@@ -65,7 +65,7 @@ class Subject:
     draw : callable
         ``draw(side, size)`` returns outputs of input ``side``, 0 or 1.
     laplace, gaussian : float or None
-        What `lapnoise.evaluate.auditing.power.audit_power` has to know of its noise.
+        What `lapnoise.evaluate.auditing.statistical_power.audit_power` has to know of its noise.
     """
 
     name: str

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, clopper_pearson, epsilon_at_least
-from lapnoise.evaluate.auditing.search import CHOICE_ERROR
+from lapnoise.evaluate.auditing.search import SUSPICION
 
 __all__ = ["SURE", "Power", "audit_power", "found_with", "least_impossible"]
 
@@ -107,7 +107,7 @@ def least_impossible(choosing: int, counting: int, epsilon: float, delta: float)
 
     needed = [
         (trials, _hits_needed(trials, epsilon, delta, error))
-        for trials, error in ((choosing, CHOICE_ERROR), (counting, FALSE_ALARM))
+        for trials, error in ((choosing, SUSPICION), (counting, FALSE_ALARM))
     ]
     if any(hits is None for _, hits in needed):
         return None
