@@ -80,5 +80,7 @@ TARGETS = {
     "bulk parquet": _within(2.0, 1.3),
     "bulk csv": _within(1.5, None),
     "bulk memory": _within(400 * 2.0**20, None, "B"),
+    "audit": _within(10.0, None, "s"),
+    "audit bound": _faster(0.97, None),
 }
 """By the name that a row of the report gives."""

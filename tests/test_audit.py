@@ -392,12 +392,34 @@ def test_blocks_change_nothing(monkeypatch):
     assert totals[0] == totals[1]
 
 
+def test_the_event_is_counted_on_outputs_of_its_own():
+    """The counts are those of the last three quarters of the outputs of each input."""
+    given = {0.0: [], 1.0: []}
+
+    def noisy(values, seed):
+        outputs = scaled(1.0)(values, seed) / 2**20
+        given[values[0]].append(outputs)
+        return outputs
+
+    found = evaluate.audit(noisy, epsilon=1, draws=40_000, seed=1)
+
+    assert found.event.startswith("output <= ")
+    threshold = float(found.event.removeprefix("output <= "))
+    last = {x: np.concatenate(outputs)[10_000:] for x, outputs in given.items()}
+    counted = [np.sum(last[x] <= threshold) for x in (found.more, found.less)]
+    assert np.abs(np.array(counted) - (found.hits, found.others)).max() <= 1  # the words round the threshold
+    assert [given[x][0].size for x in given] == [10_000, 10_000]
+
+
 def test_seeds_repeat_audits():
     """The same seed gives the same audit, another one another; without a seed a callable still gets some."""
     first, again, other = (evaluate.audit(textbook, epsilon=1, draws=5000, seed=seed) for seed in (1, 1, 2))
     assert first == again
     assert first != other
-    assert evaluate.audit(textbook, epsilon=1, draws=5000) != evaluate.audit(textbook, epsilon=1, draws=5000)
+    fresh = []
+    for _ in range(2):
+        evaluate.audit(lambda values, seed: fresh.append(seed) or values, epsilon=1, draws=5000)
+    assert len(set(fresh)) == len(fresh) == 8
     ours = [evaluate.audit("laplace", epsilon=1, draws=5000, seed=1) for _ in range(2)]
     assert ours[0] == ours[1]
 
@@ -498,7 +520,7 @@ def test_the_command_on_ours(capsys):
 def test_the_command_on_numpy(capsys):
     """NumPy's noise ends with 1, and says so on stderr, quiet or not."""
     for quiet in ([], ["--quiet"]):
-        assert main(["audit", "numpy-laplace", "--epsilon", "1", "--draws", "1e5", *quiet]) == 1
+        assert main(["audit", "numpy-laplace", "--epsilon", "1", "--draws", "1e5", "--seed", "1", *quiet]) == 1
         out, err = capsys.readouterr()
         assert err.startswith("lapnoise: numpy-laplace: epsilon claimed 1, shown at least ")
         assert err.endswith(": violated\n")
