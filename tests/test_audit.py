@@ -237,6 +237,9 @@ def test_other_inputs():
     assert repr(found.inputs) == "(-0.0, -1.0)"
     assert not found.violated
     assert {found.more, found.less} == {0.0, -1.0}
+    printed = evaluate.audit("laplace", epsilon=1, seed=1, inputs=("0.1", 1.1), draws=1000).inputs
+    assert printed == (0.1, math.nextafter(1.1, 0))
+    assert Fraction(printed[1]) - Fraction(printed[0]) <= 1
     bounded = evaluate.audit("bounded-laplace", epsilon=1, low=-2, high=5, sensitivity=3, seed=1, draws=10_000)
     assert bounded.inputs == (-2.0, 1.0)
 
@@ -560,7 +563,6 @@ def folder(tmp_path, monkeypatch):
     )
     (tmp_path / "broken_for_audit.py").write_text("raise SystemExit(0)\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.path", [*__import__("sys").path])
     return tmp_path
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,14 +57,11 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
     """
 
     def run() -> int:
-        if ":" in mechanism:
-            # As `python -m` does, so that a module beside the caller is found.
-            sys.path.insert(0, str(Path.cwd()))
         from lapnoise import evaluate
 
         bar = ProgressBar(shown=not quiet and sys.stderr.isatty())
         try:
-            with bar:
+            with bar, _modules_beside_the_caller():
                 found = evaluate.audit(mechanism, progress=bar.show, **given)
         except InputDataError as error:
             say(str(error))
@@ -81,6 +80,17 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
         return ExitCode.DONE
 
     return guarded(run)
+
+
+@contextlib.contextmanager
+def _modules_beside_the_caller() -> Iterator[None]:
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(here)
 
 
 def _report(found: Audit) -> list[tuple[str, str]]:

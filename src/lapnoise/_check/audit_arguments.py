@@ -79,28 +79,28 @@ def seed_number(value: Any) -> None:
 
 
 def inputs(value: Any, sensitivity: Fraction, start: Fraction) -> tuple[float, float]:
-    """Return two different floats at most the sensitivity apart; None means ``start`` and one that far from it."""
-    if value is None:
-        first = float(start)
-        second = _numbers.fraction_down(sensitivity) if first == 0.0 else float(start + sensitivity)
-        while Fraction(second) - Fraction(first) > sensitivity:
-            second = math.nextafter(second, -math.inf)
-    else:
-        first, second = (_input(part) for part in pair("inputs", value, "one, other"))
+    """Return two different floats at most the sensitivity apart; None means ``start`` and one that far from it.
+
+    0.1 and 1.1 are 1 apart, as they print; of their floats, which are farther apart, the second gives way.
+    """
+    one, other = (start, start + sensitivity) if value is None else pair("inputs", value, "one, other")
+    exact = [amount("inputs", part, _numbers.as_printed, "finite", lambda amount: True) for part in (one, other)]
+    first, second = _nearest(exact[0], one), _nearest(exact[1], other)
+    if abs(exact[1] - exact[0]) > sensitivity:
+        raise ValueError(f"inputs must be at most the sensitivity apart, got {first!r} and {second!r}")
+    while abs(Fraction(second) - Fraction(first)) > sensitivity:
+        second = math.nextafter(second, first)
     if repr(first) == repr(second):
         raise ValueError(f"inputs must differ, got {first!r} twice")
-    if abs(Fraction(second) - Fraction(first)) > sensitivity:
-        raise ValueError(f"inputs must be at most the sensitivity apart, got {first!r} and {second!r}")
     return first, second
 
 
-def _input(value: Any) -> float:
-    exact = amount("inputs", value, _numbers.as_stored, "finite", lambda amount: True)
+def _nearest(exact: Fraction, given: Any) -> float:
     try:
         number = float(exact)
     except OverflowError:
-        raise ValueError(f"inputs must be floats, got {shown(value)}") from None
-    return -0.0 if number == 0.0 and str(value).strip().startswith("-") else number
+        raise ValueError(f"inputs must be floats, got {shown(given)}") from None
+    return -0.0 if number == 0.0 and str(given).strip().startswith("-") else number
 
 
 def whole_inputs(values: tuple[float, float], name: str) -> tuple[int, int]:
