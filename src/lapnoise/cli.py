@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lapnoise._audit_command import audit
 from lapnoise._compare_command import compare
 from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, say, show_warning
 from lapnoise._ledger_commands import ledger_commands
@@ -80,6 +81,7 @@ def _commands(context: click.Context) -> int:
 
 
 _commands.add_command(compare)
+_commands.add_command(audit)
 
 
 @_commands.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lapnoise.evaluate.auditing import Audit, audit
 from lapnoise.evaluate.comparison import Comparison, compare
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Audit", "Comparison", "audit", "compare"]
