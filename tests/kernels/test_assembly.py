@@ -86,8 +86,8 @@ BYTEWISE = {
     "check decimals": (check_decimals, (*PLACES, *ABSENT, BYTES)),
     "read points": (read_points, (*PLACES, *ABSENT, INT, A64, A64, A64, I64, BYTES)),
     "read integers": (read_integers, (*PLACES, *ABSENT, I64, BYTES)),
-    "write floats": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, types.uint8, BYTES, A64, WORDS)),
-    "write integers": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, types.uint8, BYTES, I64, WORDS)),
+    "write floats": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, BYTES, A64, WORDS)),
+    "write integers": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, BYTES, I64, WORDS)),
 }
 SCAN = (scan_rows, (FROZEN, INT, INT, types.boolean, types.uint8, types.uint8, FLAGS, INT, I32, I32))
 

@@ -85,8 +85,8 @@ def csv_options(separator: Any, mark: Any, absent: Any, header: Any, encoding: A
         raise ValueError(f"encoding must be one that Python knows, got {encoding!r}") from None
     except UnicodeError:
         plain = False
-    if not plain:
-        raise ValueError(f"encoding must keep ASCII characters as ASCII bytes, got {encoding!r}")
+    if not plain or _hides_ascii(encoding):
+        raise ValueError(f"encoding must keep ASCII bytes for ASCII characters alone, got {encoding!r}")
     given = None if separator is None else delimiter(separator)
     return {
         "delimiter": given,
@@ -149,3 +149,16 @@ def progress(value: Any) -> None:
     """Refuse what cannot be told how far a run is."""
     if value is not None and not callable(value):
         raise TypeError(f"progress must be callable, got {shown(value)}")
+
+
+def _hides_ascii(encoding: str) -> bool:
+    """Return whether an ASCII byte can be the second byte of a character, as in Shift JIS or GBK."""
+    for lead in range(128, 256):
+        for code in range(32, 127):
+            try:
+                text = bytes([lead, code]).decode(encoding)
+            except UnicodeError:
+                continue
+            if not text.endswith(chr(code)):
+                return True
+    return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,6 +22,7 @@ __all__ = [
     "clamp",
     "clip",
     "clipped_columns",
+    "columns_for_bounds",
     "consistent",
     "fill",
     "fill_within",
@@ -101,6 +102,11 @@ def _bounds(value: Any, name: str) -> Bounds:
         return bounds(*pair(name, value))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+
+
+def columns_for_bounds() -> NoReturn:
+    """Refuse bounds by column where the columns are not named."""
+    raise ValueError("columns must be given where clip has bounds for each column by name")
 
 
 def clipped_columns(bounds: Mapping[str, Bounds], columns: Iterable[str], *, every: bool) -> None:
@@ -195,15 +201,26 @@ def cell_limits(
     after = None if clamp is None else integer_clamp(clamp) if out == INT64 else clamp_to_floats(clamp, out)
     if kind.kind == "f":
         inside = None if clip is None else floats_inside(*clip, kind)
-        return CellLimits(inside, after, None if fill is None else float(fill))
+        return CellLimits(inside, after, None if fill is None else _fill_of(fill, kind))
     if fill is not None and fill.denominator != 1:
         raise ValueError(f"fill must be an integer for integers, got {float(fill)!r}")
+    least, most = (0, 2**64 - 1) if kind == np.uint64 else (-(2**63), 2**63 - 1)
+    if fill is not None and not least <= fill <= most:
+        raise ValueError(f"fill must be an integer of {kind}, got {shown(int(fill))}")
     if clip is None:
         return CellLimits(None, after, None if fill is None else int(fill))
-    least, most = (0, 2**64 - 1) if kind == np.uint64 else (-(2**63), 2**63 - 1)
     low, high = max(math.ceil(clip[0]), least), min(math.floor(clip[1]), most)
     if low > high:
         raise ValueError(
             f"clip must have an integer of {kind} between its bounds, got {float(clip[0])!r} and {float(clip[1])!r}"
         )
     return CellLimits((low, high), after, None if fill is None else int(fill))
+
+
+def _fill_of(fill: Fraction, kind: np.dtype[Any]) -> float:
+    """Return what a missing cell counts as in a column of floats, finite there too."""
+    with np.errstate(over="ignore"):
+        near = kind.type(float(fill))
+    if not np.isfinite(near):
+        raise ValueError(f"fill must be a finite {kind}, got {shown(float(fill))}")
+    return float(near)

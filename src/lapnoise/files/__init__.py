@@ -177,8 +177,9 @@ def add_noise(
     -----
     Columns of a CSV file that are not named keep their bytes, and so do delimiter, byte order mark, encoding and line
     ends; encodings must keep ASCII bytes for ASCII characters. Noised cells get the shortest text that reads back as
-    the same float64. Parquet and Arrow keep other columns value for value, with nulls, types and metadata; statistics
-    are made anew. float32 and float64 stay what they are, integers become float64, or int64 with discrete noise.
+    the same float64, without quotes. Parquet and Arrow keep other columns value for value, with nulls, types and
+    metadata; statistics are made anew. float32 and float64 stay what they are, integers become float64, or int64 with
+    discrete noise.
 
     Every number is rounded half up to a multiple of the granularity, a power of two that depends on the parameters and
     ``changed`` alone, and gets exact noise in multiples of it; the sum is rounded once to a float. A decimal in a CSV

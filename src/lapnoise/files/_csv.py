@@ -92,6 +92,7 @@ class CsvFile:
             self._names = self._names_in(reader.header)
         strata = self._place_of_strata()
         if self._asked is None:
+            self._check_limits("")
             return Header((), 1, None)
         names = self._mark(self._indices_of(self._asked), strata)
         return Header(names, len(names), None)
@@ -148,16 +149,20 @@ class CsvFile:
             None if strata is None else StrataCodes(getattr(mechanism, "strata", ())),
         )
         for name in names:
-            kind = np.dtype(np.int64 if self._whole else np.float64)
-            noise_terms.cell_limits(self._terms.bounds_of(name), self._terms.clamp, self._terms.fill, kind, kind)
+            self._check_limits(name)
         return names
+
+    def _check_limits(self, name: str) -> None:
+        """Refuse bounds and a fill that a column cannot have."""
+        kind = np.dtype(np.int64 if self._whole else np.float64)
+        noise_terms.cell_limits(self._terms.bounds_of(name), self._terms.clamp, self._terms.fill, kind, kind)
 
     def _place_of_strata(self) -> int | None:
         name = self._terms.strata
         if name is None:
             return None
         if name not in self._names:
-            raise ValueError(f"strata must name a column of the source, got {name!r}; there are: {listed(self._names)}")
+            raise ValueError(f"strata must name a column of the source, got {name!r}; there are: {self._listed()}")
         if self._asked is not None and name in self._asked:
             raise ValueError(f"strata must be another column than those that are noised, got {name!r}")
         return self._only(name)
@@ -215,7 +220,7 @@ class CsvFile:
         if not numeric and mixed:
             raise InputDataError(f"no column is numeric throughout: {'; '.join(mixed)}")
         if not numeric:
-            raise ValueError(f"columns must be given, since no column is numeric; there are: {listed(self._names)}")
+            raise ValueError(f"columns must be given, since no column is numeric; there are: {self._listed()}")
         if self._has_header and self._is_number(self._names[numeric[0]]):
             raise InputDataError(
                 f"column {numeric[0] + 1} has a number for its name, so line 1 may be data and no header; "
@@ -289,9 +294,13 @@ class CsvFile:
         unknown = [name for name in asked if name not in self._names]
         if unknown:
             raise ValueError(
-                f"columns must name columns of the source, got {listed(unknown)}; there are: {listed(self._names)}"
+                f"columns must name columns of the source, got {listed(unknown)}; there are: {self._listed()}"
             )
         return sorted(self._only(name) for name in asked)
+
+    def _listed(self) -> str:
+        """Return the names for a message; a number may be a value of a row that was taken for a header."""
+        return listed([f"column {i}" if self._is_number(name) else name for i, name in enumerate(self._names, 1)])
 
     def _only(self, name: str) -> int:
         """Return the place of a name in the header, which must be there once."""

@@ -64,10 +64,8 @@ def noised(
     except BadCellError:
         raise InputDataError("a cell changed") from None
     out = np.empty(block.stop - block.start + kernels.CELL_ROOM * cells.size + kernels.TEXT_ROOM, np.uint8)
-    data, starts, ends, quote = cells.arguments
-    size = kernels.write_numbers(
-        out, data, block.start, block.stop, starts, ends, quote, states, values, kernels.powers_of_ten()
-    )
+    where = (cells.data, block.start, block.stop, cells.starts, cells.ends)
+    size = kernels.write_numbers(out, *where, states, values, kernels.powers_of_ten())
     return out[:size].data, block.rows, missing
 
 

@@ -40,14 +40,14 @@ class Points:
         At most 2^52 in magnitude.
     states : ndarray of uint8
         MISSING where a cell is missing, else READ, as in `lapnoise.kernels.cell_numbers`.
-    open : dict of int to bytes
-        Indices of the points that have no such form, and what their cells say; their steps are 0.
+    open : dict of int to Fraction
+        Indices of the points that have no such form, and the numbers themselves; their steps are 0.
     """
 
     base: NDArray[np.float64]
     steps: NDArray[np.int64]
     states: NDArray[np.uint8]
-    open: dict[int, bytes]
+    open: dict[int, Fraction]
 
     @property
     def missing(self) -> NDArray[np.bool_] | None:
@@ -56,10 +56,6 @@ class Points:
 
         missing = self.states == kernels.MISSING
         return missing if missing.any() else None
-
-    def exact_value(self, index: int) -> Fraction:
-        """Return what the cell of an open point says, as `exact_value` does."""
-        return exact_value(self.open[index])
 
 
 def nearest_points(cells: Cells, absent: Absent, exponent: int, *, bounded: bool = False) -> Points:
@@ -107,7 +103,7 @@ def nearest_points(cells: Cells, absent: Absent, exponent: int, *, bounded: bool
             if abs(whole) <= _LATTICE_POINTS:
                 steps[i] = whole
             else:
-                without_form[i] = text
+                without_form[i] = exact_value(text)
     return Points(base, steps, states, without_form)
 
 

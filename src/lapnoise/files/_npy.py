@@ -204,6 +204,9 @@ class NpyFile:
                 source_map.madvise(mmap.MADV_DONTNEED)
                 target_map.madvise(mmap.MADV_DONTNEED)
             done(start + noisy.size)
+        if self._source.size != self._offset + self._size * self._dtype.itemsize:
+            raise InputDataError("the file has bytes after its array")
+        self._source.digest_whole()
         target.digest_map(target_map)
         return self._contents(missing)
 

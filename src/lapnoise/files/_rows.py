@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -27,14 +28,14 @@ _MOST_CELLS = 1 << 18
 
 _COMPRESSED = ("gzip", "bzip2", "xz", "Zstandard", "a ZIP archive")
 _MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\0": "xz",
-    b"\x28\xb5\x2f\xfd": "Zstandard",
-    b"PK\3\4": "a ZIP archive",
-    b"PAR1": "Parquet",
-    b"ARROW1": "Arrow",
-    b"\x93NUMPY": "NPY",
+    re.compile(rb"\x1f\x8b"): "gzip",
+    re.compile(rb"BZh[1-9]1AY&SY"): "bzip2",
+    re.compile(rb"\xfd7zXZ\0"): "xz",
+    re.compile(rb"\x28\xb5\x2f\xfd"): "Zstandard",
+    re.compile(rb"PK\x03\x04"): "a ZIP archive",
+    re.compile(rb"PAR1[\0-\x08\x0e-\x1f]"): "Parquet",
+    re.compile(rb"ARROW1\0"): "Arrow",
+    re.compile(rb"\x93NUMPY"): "NPY",
 }
 """How files begin that are taken for CSV by mistake."""
 
@@ -106,6 +107,7 @@ class RowReader:
     def __init__(self, source: Source, delimiter: bytes, quote: bytes, *, header: bool = True) -> None:
         self._source = source
         self._has_header = header
+        self._in_rows = False
         self._delimiter = delimiter
         self._quote = quote
         self._at_end = False
@@ -130,6 +132,9 @@ class RowReader:
         chosen = np.zeros(width, np.bool_)
         chosen[list(columns)] = True
         marks = np.uint8(self._delimiter[0]), np.uint8(self._quote[0])
+        self._in_rows = True
+        if b"\0" in self._rest:
+            self._refuse_nul()
         while self._more():
             data = np.frombuffer(self._rest + bytes(kernels.READ_ROOM), np.uint8)
             place, stop = 0, len(self._rest)
@@ -162,7 +167,11 @@ class RowReader:
             start = len(_BOM) if self._rest.startswith(_BOM) else 0
             if self._at_end and len(self._rest) == start:
                 raise InputDataError("the file is empty but for a byte order mark; a CSV file needs a header")
+            self._refuse_other_formats()
             cells, end = first_row(self._rest, start, self._delimiter, self._quote, self._at_end)
+        # What lies behind the header is data, and is not looked at yet.
+        if b"\0" in self._rest[:end]:
+            self._refuse_nul()
         if not self._has_header:
             end = start
         self.header = cells
@@ -181,21 +190,20 @@ class RowReader:
             data = self._source.read(max(BLOCK_BYTES, len(self._rest)))
             self._at_end = not data
             self._rest += data
-            if b"\0" in data:
+            if self._in_rows and b"\0" in data:
                 self._refuse_nul()
         return bool(self._rest)
 
     def _refuse_nul(self) -> None:
-        if not self._lines and self._rest.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputDataError("the file is UTF-16; UTF-8 or another encoding that keeps ASCII bytes is needed")
-        if not self._lines:
-            self._refuse_other_formats()
         line = self._lines + self._rest.count(b"\n", 0, self._rest.index(b"\0")) + 1
         raise InputDataError(f"line {line} has a NUL byte; a CSV file is text")
 
     def _refuse_other_formats(self) -> None:
+        """Refuse what is no text by its first bytes."""
+        if self._rest.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputDataError("the file is UTF-16; UTF-8 or another encoding that keeps ASCII bytes is needed")
         for magic, name in _MAGIC.items():
-            if self._rest.startswith(magic):
+            if magic.match(self._rest):
                 advice = "; decompress it first" if name in _COMPRESSED else ""
                 raise InputDataError(f"the file is no CSV file but {name}, by its first bytes{advice}")
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from lapnoise._intrinsics import address_of, copy_block, load_byte, matching_bytes, store_byte, trailing_zeros
+from lapnoise._intrinsics import address_of, copy_block, load_byte, matching_bytes, trailing_zeros
 from lapnoise._jit import device, kernel, overload
 from lapnoise.kernels.cell_numbers import MISSING
 from lapnoise.kernels.shortest import TEXT_ROOM, write_float, write_integer
@@ -178,7 +178,6 @@ def write_numbers(
     stop: Any,
     starts: Any,
     ends: Any,
-    quote: Any,
     states: Any,
     values: Any,
     powers: Any,
@@ -192,12 +191,12 @@ def write_numbers(
     data : ndarray of uint8
         With 32 bytes behind ``stop``.
     starts, ends : ndarrays of int32
-        Where the cells begin and end, in rising order.
-    quote : uint8
+        Where the cells begin and end, quotes included, in rising order.
     states : ndarray of uint8
         Cells that are MISSING stay as they are.
     values : ndarray of float64 or int64
-        One for each cell. Quotes stay where a cell has them.
+        One for each cell. It is written without quotes: where some writers set them shows the sign of a number, or
+        whether there was one.
     powers : ndarray of uint64
         As `shortest.powers_of_ten` returns them.
     """
@@ -206,13 +205,7 @@ def write_numbers(
     for i in range(starts.size):
         if states[i] == MISSING:
             continue
-        start = np.int64(starts[i])
-        # Behind the last cell, if that is empty, anything may lie: a NUL too.
-        quoted = start < ends[i] and load_byte(text, start) == quote
-        end = _copy(target, end, text, place, start + (1 if quoted else 0))
+        end = _copy(target, end, text, place, np.int64(starts[i]))
         end = write_number(target, end, values[i], table)
-        if quoted:
-            store_byte(target, end, quote)
-            end += 1
         place = np.int64(ends[i])
     return _copy(target, end, text, place, stop)
