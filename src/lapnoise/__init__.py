@@ -68,6 +68,7 @@ __all__ = [
     "UnsafeFloatNoiseWarning",
     "__version__",
     "budget",
+    "dask",
     "default_rng",
     "evaluate",
     "files",
@@ -107,7 +108,7 @@ _HOMES = {
     "UnsafeFloatNoiseWarning": "lapnoise.errors",
 }
 
-_SUBMODULES = ("budget", "evaluate", "files", "mechanisms", "postprocess", "queries", "sensitivity", "spark")
+_SUBMODULES = ("budget", "dask", "evaluate", "files", "mechanisms", "postprocess", "queries", "sensitivity", "spark")
 
 
 def __getattr__(name: str) -> Any:
