@@ -47,7 +47,7 @@ def answered(query: Query[Result], rows: Pieces, name: str, *, rng: Any, ledger:
     asked: Any = query
     _check.ledger(ledger)
     named = _check.label(label, name)
-    generator = generator_for(rng, None)
+    generator = generator_for(rng, None, stacklevel=4)
     charge(ledger, asked.epsilon, getattr(asked, "delta", Fraction(0)), named)
     return query.released(_merged(asked, rows.parts(asked)), generator)
 

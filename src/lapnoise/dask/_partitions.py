@@ -119,7 +119,8 @@ def _key_array(name: str, column: pd.Series) -> pa.Array:
         found = None
     if found is None:
         _check.key_type(name, "objects that are not all of one of these types")
-    return _whole(found)
+    # Objects without an entry have no type; no rows are of any.
+    return pa.array([], pa.large_string()) if pa.types.is_null(found.type) and not len(found) else _whole(found)
 
 
 def typed_array(name: str, column: pd.Series, kind: pa.DataType) -> pa.Array:

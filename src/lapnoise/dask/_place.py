@@ -35,12 +35,15 @@ class Place:
 
     @contextlib.contextmanager
     def attempts(self) -> Iterator[Path]:
-        """Make a folder that attempts write to; in the end it goes, and what attempts write too late with it."""
+        """Make a folder that attempts write to; in the end it goes with all in it.
+
+        It gets another name first, so that attempts that still run find no folder to write to.
+        """
         self._beside.mkdir()
         try:
             yield self._beside
         finally:
-            shutil.rmtree(self._beside, ignore_errors=True)
+            shutil.rmtree(self._beside.rename(f"{self._beside}.removed"))
 
     def publish(self, files: Sequence[str], named: Callable[[int], str], **others: bytes) -> None:
         """Move the file of each part, and others with what they hold, to the path, all at once."""

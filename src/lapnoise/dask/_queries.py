@@ -210,7 +210,7 @@ class Rows(NamedTuple):
         """Return what a query counts in each partition."""
         import pandas as pd
 
-        task = Partial(query, *[kind for _, kind in self.columns], *[None][len(self.columns) - 1 :])
+        task = Partial(query, self.kind, self.columns[1][1] if len(self.columns) > 1 else None)
         query.exact(iter([sample(self.kind, missing=False)]), None)  # compiled here before a task needs it
         meta = pd.DataFrame({"part": pd.Series([], dtype=object)})
         counting = Counting(task, self.columns, self.there)
@@ -230,16 +230,14 @@ class Counting(NamedTuple):
         import pandas as pd
         import pyarrow as pa
 
-        arrays = [self._array(partition, name, kind) for name, kind in self.columns]
+        arrays = [self._array(partition, *column, self.there and k == 0) for k, column in enumerate(self.columns)]
         batch = pa.RecordBatch.from_arrays(arrays, [f"c{k}" for k in range(len(arrays))])
         return pd.DataFrame({"part": pd.Series([self.task.counted([batch])], dtype=object)})
 
-    def _array(self, partition: pd.DataFrame, name: str | None, kind: pa.DataType) -> pa.Array:
+    def _array(self, partition: pd.DataFrame, name: str | None, kind: pa.DataType, there: bool) -> pa.Array:
         import pyarrow as pa
 
-        if name is None:
-            return pa.array(np.ones(len(partition), np.int64))
-        if self.there and name == self.columns[0][0] and kind == pa.int64():
-            missing = partition[name].isna().to_numpy(bool)
-            return pa.array(np.ones(len(partition), np.int64), mask=missing)
-        return typed_array(name, partition[name], kind)
+        if name is not None and not there:
+            return typed_array(name, partition[name], kind)
+        missing = None if name is None else partition[name].isna().to_numpy(bool)
+        return pa.array(np.ones(len(partition), np.int64), mask=missing)
