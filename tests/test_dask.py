@@ -316,6 +316,8 @@ def test_a_release_id_is_charged_once(tmp_path):
         dask.add_noise(numbers, mechanism=DISCRETE, release_id="array", secret=SECRET, ledger=ledger)
     assert ledger.spent.epsilon == 2
     assert [entry.request_id for entry in ledger.entries()] == [ID, "array"]
+    with pytest.raises(RequestRefusedError, match=r"^release_id 'array' was charged .* differs in key_columns$"):
+        dask.add_noise(numbers[1:], mechanism=DISCRETE, release_id="array", secret=SECRET, ledger=ledger)
 
 
 def test_nothing_is_charged_for_what_is_refused():
@@ -580,6 +582,11 @@ def test_bad_releases(tmp_path):
     ]:
         with pytest.raises((TypeError, ValueError), match=f"^{message}"):
             dask.release(table(), tmp_path / "out", **{"columns": "x", "mechanism": LAPLACE, **change})
+    ledger = PrivacyLedger(1)
+    numbered = table().rename(columns={"name": 7})
+    with pytest.raises(ValueError, match="string column names"):
+        dask.release(numbered, tmp_path / "out", columns="x", mechanism=LAPLACE, ledger=ledger)
+    assert ledger.spent.epsilon == 0
     assert not list(tmp_path.iterdir())
 
 

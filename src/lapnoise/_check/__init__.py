@@ -77,6 +77,7 @@ from lapnoise._check._clusters import (
     shared_folder,
     spark_frame,
     spark_rdd,
+    text_labels,
 )
 from lapnoise._check._domains import (
     floats_inside,
@@ -343,6 +344,7 @@ __all__ = [
     "size",
     "spark_frame",
     "spark_rdd",
+    "text_labels",
     "split_rule",
     "split_weights",
     "statistic",

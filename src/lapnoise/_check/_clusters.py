@@ -40,6 +40,7 @@ __all__ = [
     "shared_folder",
     "spark_frame",
     "spark_rdd",
+    "text_labels",
 ]
 
 
@@ -264,6 +265,13 @@ def dimensions(count: int) -> None:
     """Refuse an array that is one number, which no part of can be written."""
     if not count:
         raise ValueError("data must have at least one dimension, got none: reshape it to one element")
+
+
+def text_labels(labels: Sequence[Any]) -> None:
+    """Refuse a frame to be written where a column's name would come back as another one."""
+    for label in labels:
+        if not isinstance(label, str):
+            raise TypeError(f"data must have columns whose names are text, to be written, got {shown(label)}")
 
 
 def shared_folder(path: str) -> None:

@@ -131,5 +131,6 @@ def _noised_array(
     charge = KeyedCharge(ledger, release, data_version, label)
     kind = noised_dtype(array, batches)
     block = KeyedBlock(batches, array.shape)
-    charge.make(mechanism, [ELEMENT], [INDEX])
+    # Under another shape elements have other places, and so another draw: the ledger refuses that.
+    charge.make(mechanism, [ELEMENT], [f"{INDEX} in {array.shape}"])
     return array.map_blocks(block.noised, dtype=kind, meta=np.empty((0,) * array.ndim, kind))

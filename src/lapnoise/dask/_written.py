@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import uuid
@@ -87,7 +88,9 @@ def release(
     frame = frame_of(data)
     names = _check.column_names("columns", columns, list(frame.columns))
     _check.drawn_mechanism(mechanism, DRAWN)
-    noised_meta(frame, DrawnBatches(mechanism, names))
+    _check.text_labels(list(frame.columns))
+    # What Parquet cannot hold fails here, before the charge.
+    noised_meta(frame, DrawnBatches(mechanism, names)).to_parquet(io.BytesIO(), engine="pyarrow", index=True)
     place = Place(path)
 
     def write(bound: Any, folder: Path, rows: int | None) -> None:
