@@ -29,6 +29,7 @@ from lapnoise import (
 from lapnoise._keyed_release import KeyedRelease
 from lapnoise._record_batches import keyed_batches
 from lapnoise._row_keys import from_numpy
+from lapnoise.dask._place import Place
 
 SECRET = bytes(range(7, 47))
 ID = "2024-q1"
@@ -335,7 +336,7 @@ BAD = {
     "columns must name columns that are there once, got 'y': there is none": {"columns": ["y"]},
     "columns must name at least one column": {"columns": []},
     "columns must name each column once, got 'x' twice": {"columns": ["x", "x"]},
-    "columns must hold integers, float or double, got column 'name' of type str": {"columns": ["name"]},
+    "columns must hold integers, float or double, got column 'name' of type (str|object)": {"columns": ["name"]},
     "columns must hold integers, float or double, got column 'flag' of type bool": {"columns": ["flag"]},
     "columns must hold integers, float or double, got column 'others' of type object": {"columns": ["others"]},
     "columns must hold integers, float or double, got column 'half' of type float16": {"columns": ["half"]},
@@ -489,6 +490,8 @@ def test_an_array_is_written_once(tmp_path):
     assert [(entry.label, entry.state) for entry in ledger.entries()] == [("an array", "released")]
     counts = dask.release(array.arange(9, chunks=2), tmp_path / "n", mechanism=DISCRETE)
     assert counts.compute().dtype == np.int64
+    swapped = dask.release(array.zeros(50, chunks=20, dtype=">f8"), tmp_path / "swapped", mechanism=mechanism)
+    assert len(set(swapped.compute().tolist())) == 50
     empty = dask.release(array.zeros((0, 3), chunks=2), tmp_path / "empty", mechanism=mechanism)
     assert empty.compute().shape == (0, 3)
 
@@ -541,6 +544,20 @@ def test_a_path_that_exists(tmp_path):
     assert ledger.spent.epsilon == 0
 
 
+def test_attempts_that_are_not_seen(tmp_path):
+    """Of two attempts the one that is named is published; one that comes too late finds no folder, and leaves none."""
+    place = Place(tmp_path / "out")
+    with place.attempts() as folder:
+        for name in ("first", "second", "other part"):
+            (folder / name).write_text(name)
+        place.publish(["second", "other part"], "{}.txt".format)
+    with pytest.raises(FileNotFoundError):
+        (folder / "late").write_text("late")
+    found = {path.name: path.read_text() for path in tmp_path.rglob("*.txt")}
+    assert found == {"0.txt": "second", "1.txt": "other part"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_rows_that_come_and_go(tmp_path):
     """A frame with more rows when it is written than when they were counted is refused, and nothing stays."""
     ledger = PrivacyLedger(1)
@@ -584,8 +601,10 @@ def test_bad_releases(tmp_path):
             dask.release(table(), tmp_path / "out", **{"columns": "x", "mechanism": LAPLACE, **change})
     ledger = PrivacyLedger(1)
     numbered = table().rename(columns={"name": 7})
-    with pytest.raises(ValueError, match="string column names"):
+    with pytest.raises(TypeError, match=r"^data must have columns whose names are text, to be written, got 7$"):
         dask.release(numbered, tmp_path / "out", columns="x", mechanism=LAPLACE, ledger=ledger)
+    with pytest.raises(pa.ArrowException):
+        dask.release(table().assign(z=1j), tmp_path / "out", columns="x", mechanism=LAPLACE, ledger=ledger)
     assert ledger.spent.epsilon == 0
     assert not list(tmp_path.iterdir())
 
