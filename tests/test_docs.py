@@ -10,7 +10,7 @@ import spark_cluster
 from lapnoise.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/guide.md", "docs/auditing.md"]
+PAGES = ["README.md", "docs/guide.md", "docs/auditing.md", "docs/dask.md"]
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"<!-- (lapnoise [^\n]*?) -->\n(.*?)<!-- end -->", re.DOTALL)

@@ -68,6 +68,7 @@ __all__ = [
     "UnsafeFloatNoiseWarning",
     "__version__",
     "budget",
+    "dask",
     "default_rng",
     "evaluate",
     "files",
@@ -110,6 +111,7 @@ _HOMES = {
 
 _SUBMODULES = (
     "budget",
+    "dask",
     "evaluate",
     "files",
     "mechanisms",

@@ -6,22 +6,16 @@ rows of a person are brought to one partition first.
 
 from __future__ import annotations
 
-import json
-import pickle
-from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from lapnoise import _check
+from lapnoise._cluster_queries import Partial, answered
 from lapnoise._record_batches import sample
-from lapnoise.mechanisms._additive import generator_for
 from lapnoise.queries import _batches
 from lapnoise.queries._count import Count
 from lapnoise.queries._histogram import Histogram, HistogramResult
 from lapnoise.queries._mean import Mean
-from lapnoise.queries._result import QueryResult, charge
+from lapnoise.queries._result import QueryResult
 from lapnoise.queries._sum import Sum
 from lapnoise.spark._columns import arrow_types, selected
 from lapnoise.spark._session import frame_of
@@ -60,11 +54,7 @@ def private_count(
     query = Count.planned(epsilon, neighbours, max_contributions)
     rows = Rows.of(_counted(frame_of(df), column), column or _OWN, person, numbers=False)
     _check.no_mask_of_rows(rows.kind)
-    _check.ledger(ledger)
-    named = _check.label(label, "private_count")
-    generator = generator_for(rng, None)
-    charge(ledger, query.epsilon, Fraction(0), named)
-    return query.released(sum(rows.parts(query)), generator)
+    return answered(query, rows, "private_count", rng=rng, ledger=ledger, label=label)
 
 
 def private_sum(
@@ -95,11 +85,7 @@ def private_sum(
     """
     query = Sum.planned(low, high, epsilon, neighbours, max_contributions, bounded=person is not None)
     rows = Rows.of(df, column, person, numbers=True)
-    _check.ledger(ledger)
-    named = _check.label(label, "private_sum")
-    generator = generator_for(rng, None)
-    charge(ledger, query.epsilon, Fraction(0), named)
-    return query.released(sum(rows.parts(query)), generator)
+    return answered(query, rows, "private_sum", rng=rng, ledger=ledger, label=label)
 
 
 def private_mean(
@@ -131,13 +117,7 @@ def private_mean(
     """
     query = Mean.planned(low, high, epsilon, n, neighbours, max_contributions)
     rows = Rows.of(df, column, person, numbers=True)
-    _check.ledger(ledger)
-    named = _check.label(label, "private_mean")
-    generator = generator_for(rng, None)
-    charge(ledger, query.epsilon, Fraction(0), named)
-    found = rows.parts(query)
-    exact = sum(steps for steps, _ in found), sum(counted for _, counted in found)
-    return query.released(exact, generator)
+    return answered(query, rows, "private_mean", rng=rng, ledger=ledger, label=label)
 
 
 def private_histogram(
@@ -169,14 +149,7 @@ def private_histogram(
     """
     query = Histogram.planned(edges, categories, epsilon, delta, neighbours, max_contributions)
     rows = Rows.of(df, column, person, numbers=query.limits is not None)
-    _check.ledger(ledger)
-    named = _check.label(label, "private_histogram")
-    generator = generator_for(rng, None)
-    charge(ledger, query.epsilon, query.delta, named)
-    found = rows.parts(query)
-    if query.least is None:
-        return query.released(query.merged(([], np.array(counts, np.int64)) for counts in found), generator)
-    return query.released(query.merged(found), generator)
+    return answered(query, rows, "private_histogram", rng=rng, ledger=ledger, label=label)
 
 
 class Rows(NamedTuple):
@@ -244,48 +217,3 @@ def _counted(frame: DataFrame, column: str | None) -> DataFrame:
     own = f"a{frame.columns.index(column)}"
     there = functions.when(numbered[own].isNotNull(), 1)
     return numbered.withColumn(own, there).toDF(*frame.columns)
-
-
-class Partial(NamedTuple):
-    """What a task counts of a query.
-
-    Attributes
-    ----------
-    query : Count, Sum, Mean or Histogram
-        What is asked.
-    kind, person : DataType
-        As of `Rows`.
-    """
-
-    query: Any
-    kind: pa.DataType
-    person: pa.DataType | None
-
-    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield one batch of one row: what the rows of a partition count together."""
-        import pyarrow as pa
-
-        if self.person is None:
-            exact = self.query.exact((batch.column(0) for batch in batches), None)
-        else:
-            whole = list(batches)
-            values = pa.chunked_array([batch.column(0) for batch in whole], self.kind)
-            persons = pa.chunked_array([batch.column(1) for batch in whole], self.person)
-            exact = self.query.exact(values, persons)
-        yield pa.RecordBatch.from_arrays([pa.array([self._written(exact)], pa.binary())], ["part"])
-
-    @property
-    def _has_names(self) -> bool:
-        return isinstance(self.query, Histogram) and self.query.least is not None
-
-    def _written(self, exact: Any) -> bytes:
-        """Return integers as decimal text, of any size; categories that only the data know as Spark would send them."""
-        if self._has_names:
-            return pickle.dumps(exact)
-        if isinstance(self.query, Histogram):
-            exact = exact[1].tolist()
-        return json.dumps(exact).encode()
-
-    def read(self, part: bytes) -> Any:
-        """Return what was written."""
-        return pickle.loads(part) if self._has_names else json.loads(part)
