@@ -195,6 +195,18 @@ def test_strata(tmp_path, monkeypatch, suffix, labels):
             tables.noised(source, dry_run=dry_run, **options, epsilon_by={"1": 1, "3": 2})
 
 
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("indices", ["uint8", "uint16", "uint32", "uint64", "int8", "int64"])
+def test_a_missing_stratum_whatever_the_indices(tmp_path, suffix, indices):
+    kind = pa.dictionary(getattr(pa, indices)(), pa.string())
+    labels = pa.array(["a", None, "b"]).dictionary_encode().cast(kind)
+    source = tables.write(pa.table({"g": labels, "x": [1.0, 2.0, 3.0]}), tmp_path / f"s{suffix}")
+    options = {"epsilon": None, "mechanism": "stratified", "strata": "g", "epsilon_by": {"a": 1, "b": 2}}
+    for dry_run in (False, True):
+        with pytest.raises(InputDataError, match="row 2, column 'g' has no stratum, where one of the strata"):
+            tables.noised(source, **options, columns="x", dry_run=dry_run)
+
+
 def test_strata_that_are_refused(tmp_path):
     table = pa.table({"g": ["1", None], "f": [1.0, 2.0], "x": [1.0, 2.0]})
     source = tables.write(table, tmp_path / "s.parquet")
