@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import uuid
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -79,6 +80,37 @@ def test_other_types_are_refused_by_column_and_type(tmp_path, suffix, name):
     assert list(tmp_path.iterdir()) == [source]
     # Beside a column that is named they stay.
     assert tables.noised(source, columns="id")[1]["n"].equals(tables.read(source)["n"])
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_extension_types_that_pyarrow_does_not_know_are_refused(tmp_path, suffix):
+    notes = {"ARROW:extension:name": "money.cents", "ARROW:extension:metadata": ""}
+    schema = pa.schema([pa.field("n", pa.int64(), metadata=notes), pa.field("x", pa.float64())])
+    source = tables.write(pa.table([[1, 2], [1.0, 2.0]], schema=schema), tmp_path / f"s{suffix}")
+    with pytest.raises(InputDataError) as refused:
+        add_noise(source, tmp_path / f"t{suffix}", epsilon=1, sensitivity=1, columns="n")
+    wanted = "float32, float64 or integers of 8 to 64 bits"
+    assert str(refused.value) == f"column 'n' is of type extension<money.cents>, where {wanted} must stand"
+    assert list(tmp_path.iterdir()) == [source]
+    # Beside a column that is named they stay.
+    assert tables.noised(source, columns="x")[1].schema.field("n").equals(schema.field("n"), check_metadata=True)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("bounds", [("0.1", "0.3"), ("-0.1", "0.8")])
+def test_bounds_of_float32_lie_inside_of_what_was_asked(tmp_path, suffix, bounds):
+    """float32 of 0.3, -0.1 and 0.8 is beyond the bound; noise is below the last bits of all of them here."""
+    values = np.repeat(np.array([-1, 0.2, 1], np.float32), 100)
+    source = tables.write(pa.table({"x": values}), tmp_path / f"s{suffix}")
+    _, got = tables.noised(source, epsilon="1e10", sensitivity=None, local=True, clip=bounds)
+    low, high = map(Fraction, bounds)
+    found = [Fraction(value) for value in got["x"].to_pylist()]
+    assert got["x"].type == pa.float32()
+    assert all(low <= value <= high for value in found)
+    ends = [np.float32(bound) for bound in bounds]
+    least = ends[0] if Fraction(float(ends[0])) >= low else np.nextafter(ends[0], np.float32(1))
+    most = np.nextafter(ends[1], np.float32(0))
+    assert found == [Fraction(float(value)) for value in np.repeat([least, np.float32(0.2), most], 100)]
 
 
 def test_floats_are_refused_where_noise_is_discrete(tmp_path):
