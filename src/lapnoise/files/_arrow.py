@@ -64,6 +64,10 @@ class Layout:
         """Return the names of the columns that a check reads."""
         return [self.source.field(place).name for place in {*self.noised, self.strata} if place is not None]
 
+    def noised_names(self) -> set[str]:
+        """Return the names of the noised columns as they are in the schema."""
+        return {self.source.field(place).name for place in self.noised}
+
     def contents(self, rows: int, missing: int) -> Contents:
         """Return what a table of so many rows holds."""
         return Contents(self.names, self.types, rows, rows * len(self.names), missing)

@@ -21,7 +21,7 @@ from lapnoise.files._terms import Terms
 __all__ = ["MOST_PIECE_BYTES", "Piece", "add_noise", "missing_cells", "piece_rows"]
 
 PIECE_ROWS = 1 << 16
-"""How many rows are read at a time, without effect on the result."""
+"""How many rows are read at a time, without effect on the noise."""
 
 MOST_PIECE_BYTES = 1 << 23
 """Rows with a great many columns, or long ones, are read in smaller pieces."""

@@ -93,7 +93,7 @@ class ParquetDirectory:
             row = 0
             with self._source.open(file) as opened:
                 found = parquet_reader(opened, _shown(file))
-                for batch, ends_group in parquet_batches(found, columns, threads, _shown(file)):
+                for batch, ends_group in parquet_batches(found, self._layout, columns, threads, _shown(file)):
                     yield Piece(batch, part, _shown(file), row, cell, ends_group)
                     row += batch.num_rows
                     cell += batch.num_rows
