@@ -21,7 +21,7 @@ from lapnoise.files._terms import Terms
 __all__ = ["MOST_PIECE_BYTES", "Piece", "add_noise", "missing_cells", "piece_rows"]
 
 PIECE_ROWS = 1 << 16
-"""How many rows are read at a time, without effect on the result."""
+"""How many rows are read at a time, without effect on the noise."""
 
 MOST_PIECE_BYTES = 1 << 23
 """Rows with a great many columns, or long ones, are read in smaller pieces."""
@@ -121,9 +121,12 @@ def _strata(piece: Piece, layout: Layout) -> tuple[NDArray[Any], list[int]] | No
     column = piece.batch.column(piece.batch.schema.get_field_index(name))
     if not pyarrow().types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    chosen = column.indices.fill_null(-1) if column.indices.null_count else column.indices
+    chosen, missing = values_and_missing(column.indices)
+    chosen = chosen.astype(np.int64, copy=False)
     try:
-        codes = layout.codes.codes(_labels(column.dictionary), chosen.to_numpy().astype(np.int64, copy=False))
+        codes = layout.codes.codes(
+            _labels(column.dictionary), chosen if missing is None else np.where(missing, -1, chosen)
+        )
     except BadCellError as error:
         _refuse(piece, name.strip(), error, local=False)
     return codes, layout.codes.places
