@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lapnoise import _check
-from lapnoise._check import file_arguments
+from lapnoise._check import file_arguments, noise_terms
 from lapnoise._threads import available_threads
 from lapnoise._version import __version__
 from lapnoise.errors import InputDataError, SeededNoiseWarning
@@ -114,6 +114,8 @@ def prepared(
     file_arguments.progress(progress)
     names = file_arguments.columns(columns)
     asked = terms(**noise, columns=names)
+    if names is None and isinstance(asked.clip, Mapping):
+        noise_terms.columns_for_bounds()
     csv = file_arguments.csv_options(delimiter, quote, missing, header, encoding)
     source_path, target_path = Path(source), Path(target)
     kind = file_arguments.file_format(

@@ -166,8 +166,6 @@ def terms(
     noise_terms.consistent(name, asked, given=given is not None, local=by_person, clip=bounds, public=public)
     if filled is not None:
         noise_terms.fill_within(filled, bounds)
-    if columns is None and isinstance(bounds, Mapping):
-        noise_terms.columns_for_bounds()
     parameters = {key: value for key, value in asked.items() if value is not None and key != "epsilon_by"}
     if name == "discrete-laplace" and "changed" in parameters:
         _check.count("changed", parameters.pop("changed"), least=1)
