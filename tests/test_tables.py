@@ -391,6 +391,10 @@ def test_labels_that_are_no_text():
         (pa.table({"x": [True]}), "bool"),
         (pa.table({"x": pa.array(["a"]).dictionary_encode()}), "dictionary<"),
         (pa.table({"x": pa.array([1], pa.decimal128(5, 2))}), r"decimal128\(5, 2\)"),
+        (
+            pa.table([[1]], schema=pa.schema([pa.field("x", pa.int64(), metadata={"ARROW:extension:name": "cents"})])),
+            "int64",
+        ),
         (pa.table({"x": pa.array([1], pa.timestamp("s"))}), r"timestamp\[s\]"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__module__,

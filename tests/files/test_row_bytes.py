@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lapnoise.files._row_bytes import bytes_of, bytes_per_row
+from lapnoise.files._row_bytes import bytes_of
 
 COLUMNS = {
     "numbers": (pa.array([1.5, None, 3.0, 4.0]), 4 * 8),
@@ -39,10 +39,3 @@ def test_numbers_and_what_is_missing_of_them_change_nothing():
     plain = pa.array(np.arange(9.0))
     for other in (pa.array([None] * 9, pa.float64()), pa.array([1e300] * 9)):
         assert bytes_of(pa.record_batch({"x": other})) == bytes_of(pa.record_batch({"x": plain})) == 72
-
-
-def test_types_alone_tell_about_how_long_rows_are():
-    fields = [pa.float64(), pa.int8(), pa.bool_(), pa.string(), pa.list_(pa.int8()), pa.uuid(), pa.list_(pa.int16(), 3)]
-    schema = pa.schema([(str(number), kind) for number, kind in enumerate(fields)])
-    assert bytes_per_row(schema) == 8 + 1 + 1 / 8 + 32 + 32 + 16 + 6
-    assert bytes_per_row(pa.schema({"s": pa.struct({"x": pa.int32(), "y": pa.string()})})) == 36

@@ -8,17 +8,12 @@ import numpy as np
 
 from lapnoise.files._arrow import pyarrow
 
-__all__ = ["bytes_of", "bytes_per_row"]
+__all__ = ["bytes_of"]
 
 _VARIABLE_BYTES = 32.0
 """What a value of any length counts as where types alone are asked."""
 
 _VIEW_BYTES, _OFFSET_BYTES = 16, 8
-
-
-def bytes_per_row(schema: Any) -> float:
-    """Return about how many bytes a row takes, by the types of its columns alone."""
-    return sum(_width(kind) for kind in schema.types)
 
 
 def bytes_of(batch: Any) -> float:
