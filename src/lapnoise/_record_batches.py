@@ -7,6 +7,7 @@ never the secret that these come from.
 from __future__ import annotations
 
 import datetime
+import decimal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -178,6 +179,8 @@ def sample(kind: pa.DataType, missing: bool) -> pa.Array:
         value = 0
     elif pa.types.is_boolean(kind):
         value = False
+    elif pa.types.is_decimal(kind):
+        value = decimal.Decimal(0)
     else:
         value = "0" if "string" in str(kind) else b"0"
     return pa.array([value, None if missing else value], kind)

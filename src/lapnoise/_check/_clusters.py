@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from lapnoise._check._rules import shown
@@ -29,10 +29,12 @@ __all__ = [
     "noised_type",
     "number_type",
     "numpy_blocks",
+    "one_column_name",
     "one_mode",
     "output_format",
     "pairs",
     "pandas_partitions",
+    "path_without_patterns",
     "person_type",
     "plain_type",
     "repeatable_keys",
@@ -46,10 +48,15 @@ __all__ = [
 
 def column_names(parameter: str, value: Any, present: Sequence[str]) -> tuple[str, ...]:
     """Return names of columns, each once, each of one column that is there; a single text is one name."""
-    names: list[Any] = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    # A column itself may be iterable, over its values.
+    if not isinstance(value, str | list | tuple | set | frozenset):
+        raise TypeError(
+            f"{parameter} must be names of columns (text, or a list of texts), got a {type(value).__name__}"
+        )
+    names: list[Any] = [value] if isinstance(value, str) else list(value)
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"{parameter} must be names of columns (text), got {shown(name)}")
+            raise TypeError(f"{parameter} must be names of columns (text), got a {type(name).__name__}")
     if not names:
         raise ValueError(f"{parameter} must name at least one column, got none")
     for name in names:
@@ -59,6 +66,19 @@ def column_names(parameter: str, value: Any, present: Sequence[str]) -> tuple[st
             told = "there are two" if name in present else f"there is none among {shown(list(present))}"
             raise ValueError(f"{parameter} must name columns that are there once, got {name!r}: {told}")
     return tuple(names)
+
+
+def one_column_name(parameter: str, value: Any, present: Sequence[str]) -> str:
+    """Return the name of one column that is there."""
+    if not isinstance(value, str):
+        raise TypeError(f"{parameter} must be the name of one column (text), got a {type(value).__name__}")
+    return column_names(parameter, value, present)[0]
+
+
+def path_without_patterns(value: str) -> None:
+    """Refuse a path that would be written as it stands and read as a pattern: of other files, which are not noised."""
+    if found := sorted(set("*?[]{},\\") & set(value)):
+        raise ValueError(f"path must not have any of * ? [ ] {{ }} , \\ in it, got {found[0]!r} in {shown(value)}")
 
 
 def no_keys_noised(columns: Sequence[str], key_columns: Sequence[str]) -> None:

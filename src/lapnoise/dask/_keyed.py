@@ -116,7 +116,7 @@ def add_noise(
     batches = keyed_batches(named, mechanism, noised, keys)
     charge = KeyedCharge(ledger, named, data_version, label)
     meta = noised_meta(frame, batches)
-    if not assume_unique:
+    if not _check.flag("assume_unique", assume_unique):
         verify_keys(frame, batches)
     charge.make(mechanism, noised, keys)
     return frame.map_partitions(Partition(batches).noised, meta=meta)

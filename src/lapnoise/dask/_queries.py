@@ -184,8 +184,8 @@ class Rows(NamedTuple):
 
         frame = frame_of(df)
         present = list(frame.columns)
-        wanted = () if column is None and numbers is None else _check.column_names("column", column, present)
-        ids = () if person is None else _check.column_names("person", person, present)
+        wanted = () if column is None and numbers is None else (_check.one_column_name("column", column, present),)
+        ids = () if person is None else (_check.one_column_name("person", person, present),)
         there = False
         columns: list[tuple[str | None, pa.DataType]] = [(None, pa.int64())]
         for name, (kind, told) in arrow_types(frame, wanted).items():

@@ -109,7 +109,7 @@ def _keyed(
     release = KeyedRelease(secret, release_id)
     pairs = KeyedPairs(release.rows(), release.column(mechanism, COLUMN))
     charge = KeyedCharge(ledger, release, data_version, label)
-    if not assume_unique:
+    if not _check.flag("assume_unique", assume_unique):
         _check.no_repeated_keys(_most_rows(rdd, pairs), ["key"])
     charge.make(mechanism, [COLUMN], ["key"])
     return rdd.mapPartitions(pairs.run)

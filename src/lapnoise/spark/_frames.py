@@ -111,7 +111,7 @@ def add_noise(
     charge = KeyedCharge(ledger, named, data_version, label)
     schema = noised_schema(frame, batches, keys)
     verify_repeatable_keys(frame, keys)
-    if not assume_unique:
+    if not _check.flag("assume_unique", assume_unique):
         verify_keys(frame, batches.key_columns)
     charge.make(mechanism, noised, keys)
     return mapped(frame, batches, schema)

@@ -26,6 +26,7 @@ class Place:
 
     def __init__(self, session: SparkSession, path: str | os.PathLike[str]) -> None:
         self.path = _check.name("path", os.fspath(path) if isinstance(path, os.PathLike) else path)
+        _check.path_without_patterns(self.path)
         _check.classic_session(hasattr(session, "_jsparkSession"))
         settings = session._jsparkSession.sessionState().newHadoopConf()
         self._folder: Any = session._jvm.org.apache.hadoop.fs.Path(self.path)

@@ -175,8 +175,8 @@ class Rows(NamedTuple):
         import pyarrow as pa
 
         frame = frame_of(df)
-        wanted = _check.column_names("column", column, frame.columns)
-        ids = () if person is None else _check.column_names("person", person, frame.columns)
+        wanted = [_check.one_column_name("column", column, frame.columns)]
+        ids = () if person is None else [_check.one_column_name("person", person, frame.columns)]
         types = arrow_types(frame, [*wanted, *ids])
         kind, told = types[wanted[0]]
         if pa.types.is_null(kind):
