@@ -30,7 +30,7 @@ def test_columns_are_named_and_not_given(value):
 @pytest.mark.parametrize("mark", list("*?[]{},\\"))
 def test_paths_are_no_patterns(mark):
     """What is written as it stands must not be read as the name of other files."""
-    with pytest.raises(ValueError, match="^path must not have any of"):
+    with pytest.raises(ValueError, match=r"^path must not have any of"):
         _check.path_without_patterns(f"/data/a{mark}b")
     _check.path_without_patterns("hdfs://name:8020/data/ä b=1/%20-_~+@c.parquet")
 
