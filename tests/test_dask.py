@@ -1,8 +1,10 @@
 """Noise and statistics on dask: the same bytes whatever the scheduler does, or drawn and written once."""
 
 import datetime
+import decimal
 import math
 import pickle
+import tempfile
 import textwrap
 
 import dask_cluster
@@ -201,6 +203,130 @@ def test_keys_of_every_kind():
     assert found.compute()["n"].tolist() == expected.tolist()
 
 
+DAY, NEXT = datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)
+MORNING, EVENING = datetime.datetime(2020, 1, 3, 1), datetime.datetime(2020, 1, 3, 21)
+FIVE = datetime.timezone(datetime.timedelta(hours=5))
+STAMP = pd.Timestamp("2020-01-04 00:00:00.000001")
+OBJECTS = {
+    "text": (["a", "ö", "c", np.str_("d")], "U1"),
+    "binary": ([b"a", b"b\0", b"", b"d"], object),
+    "integers": ([1, np.int8(-2), 2**63 - 1, np.uint64(7)], "i8"),
+    "bool": ([True, np.True_, False, np.False_], bool),
+    "dates": ([DAY, NEXT, MORNING.date(), datetime.date(1, 1, 1)], "M8[D]"),
+    "times": ([MORNING, EVENING, STAMP, datetime.datetime(1, 1, 1)], "M8[us]"),
+}
+
+
+def objects(entries, partitions, **changes):
+    """Return the noise on equal numbers whose keys are objects."""
+    frame = pd.DataFrame({"k": pd.Series(entries, dtype=object), "v": [100.0] * len(entries)})
+    with config.set({"dataframe.convert-string": False}):
+        lazy = dataframe.from_pandas(frame, npartitions=partitions, sort=False)
+    assert lazy.npartitions == partitions
+    found = noisy(lazy, ["v"], **{"key_columns": "k", **changes}).compute()["v"].tolist()
+    return [value - 100 for value in found]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 4])
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_keys_that_are_objects(kind, partitions):
+    """Objects of one type are what arrays of that type are, however the rows are divided."""
+    entries, dtype = OBJECTS[kind]
+    release = KeyedRelease(SECRET, ID)
+    identities = release.identities([from_numpy("k", np.array(entries, dtype))])
+    expected = release.column(LAPLACE, "v").add_noise(np.full(4, 100.0), identities) - 100
+
+    assert objects(entries, partitions, assume_unique=True) == expected.tolist()
+    assert len(set(expected)) == (2 if kind == "bool" else 4)
+    if kind != "bool":
+        assert objects(entries, partitions) == expected.tolist()
+
+
+def test_moments_of_zones():
+    """Times with zones are those of UTC, whatever their zones; no two moments share noise."""
+    moments = [MORNING.replace(tzinfo=FIVE), EVENING.replace(tzinfo=datetime.UTC), STAMP.tz_localize("Europe/Paris")]
+    plain = [MORNING - datetime.timedelta(hours=5), EVENING, STAMP - pd.Timedelta(hours=1)]
+    found = objects(moments, 1)
+    assert found == objects(moments, 3) == objects(plain, 1) == objects(plain, 2)
+    assert len(set(found)) == 3
+
+
+MIXED = {
+    "str in row 0 and bytes in row 2": ["a", "b", b"c", b"d"],
+    "datetime.date in row 0 and datetime.datetime without a time zone in row 2": [DAY, NEXT, MORNING, EVENING],
+    "datetime.datetime without a time zone in row 0 and datetime.date in row 2": [MORNING, EVENING, DAY, NEXT],
+    "datetime.datetime with a time zone in row 0 and datetime.datetime without a time zone in row 1": [
+        MORNING.replace(tzinfo=FIVE),
+        *(EVENING, MORNING, STAMP),
+    ],
+    "int in row 0 and bool in row 2": [5, 6, True, False],
+    "int in row 0 and str in row 3": [1, 2, 3, "a"],
+    "int in row 0 and int beyond int64 in row 3": [1, -2, 3, 2**63],
+    "type Decimal in row 0": [decimal.Decimal(1), decimal.Decimal(2), decimal.Decimal(3), decimal.Decimal(4)],
+    "int in row 0 and type float in row 2": [1, 2, 3.0, 4.0],
+    "type float in row 0 and int in row 2": [1.0, 2.0, 3, 4],
+    "type datetime64 in row 0": [np.datetime64("2020-01-01") + i for i in range(4)],
+}
+
+
+@pytest.mark.parametrize("told", MIXED)
+def test_keys_of_two_types(told):
+    """They are refused, in the same words however the rows are divided; trusted, where a partition has both."""
+    wanted = rf"^key column 'k' must hold entries of one type, .*, got {told}; a key"
+    for partitions in (1, 2, 3, 4):
+        with pytest.raises(TypeError, match=wanted):
+            objects(MIXED[told], partitions)
+    each = " of a partition and".join(told.split(" and"))
+    with pytest.raises(TypeError, match=f"got {each} of a partition; a key"):
+        objects(MIXED[told], 1, assume_unique=True)
+
+
+def test_trusted_types_of_partitions():
+    """Equal words of several types have noise of their own where every partition is of one type."""
+    entries = ["1", b"1", 1, True, datetime.date(1970, 1, 2), datetime.datetime(1970, 1, 1, 0, 0, 0, 1)]
+    found = objects(entries, 6, assume_unique=True)
+    assert len(set(found)) == 6
+    assert found == [objects([entry], 1)[0] for entry in entries]
+
+
+def test_categories_that_are_objects():
+    """Categories are told apart as objects are."""
+    for entries in ([DAY, NEXT], [1, True + 1.0], [MORNING, DAY]):
+        frame = pd.DataFrame({"k": pd.Categorical(pd.Series(entries, dtype=object)), "v": [100.0] * len(entries)})
+        frame["k"] = frame["k"].cat.set_categories(pd.Index(entries, dtype=object))
+        lazy = dataframe.from_pandas(frame, npartitions=1)
+        if entries == [DAY, NEXT]:
+            assert [v - 100 for v in noisy(lazy, ["v"], key_columns="k").compute()["v"]] == objects(entries, 2)
+        else:
+            with pytest.raises(TypeError, match=r"^key column 'k' must "):
+                noisy(lazy, ["v"], key_columns="k")
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_objects_that_name_no_row(partitions):
+    """A missing key is refused before its type is, a time that would be cut and text that is none by their rows."""
+    with pytest.raises(ValueError, match=r"^key column 'k' must not have missing entries, got at least one$"):
+        objects([DAY, MORNING, None, NEXT], partitions)
+    with pytest.raises(ValueError, match=r"^key column 'k' must hold times of whole microseconds .* in row 0$"):
+        objects([pd.Timestamp(1), STAMP], partitions)
+    with pytest.raises(ValueError, match=r"^key column 'k' must be text that UTF-8 can write.* in row 0$") as caught:
+        objects(["private\ud800", "b"], partitions)
+    assert "private" not in f"{caught.value} {caught.value.__context__}"
+
+
+def test_keys_are_read_once(tmp_path):
+    """Types and repeats are found by one computation."""
+    frame = dataframe.from_map(counted, [str(tmp_path)] * 2, [0, 50], meta=given(1).iloc[:0])
+    noisy(frame, ["x"], key_columns=["id", "name"])
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def counted(folder, first):
+    """Return rows, and leave a file for each time that they are read."""
+    tempfile.mkstemp(dir=folder)
+    return given(50, first)
+
+
 def test_what_is_in_the_graph_holds_no_secret():
     """Tasks have the keys of rows and columns, and neither the secret nor what they are derived from."""
     release = KeyedRelease(SECRET, ID)
@@ -355,8 +481,8 @@ BAD = {
         "columns": ["x"],
         "key_columns": ["f"],
     },
-    "key column 'others' must be integers, bool, dates, .* got Arrow type list": {"key_columns": ["others"]},
-    "key column 'mixed' must be integers, bool, dates, .* got objects that are not all of one": {
+    "key column 'others' must hold entries of one type, .* got type list in row 0;": {"key_columns": ["others"]},
+    "key column 'mixed' must hold entries of one type, .* got int in row 0 and str in row 1;": {
         "key_columns": ["mixed"]
     },
     "key column 'z' must be integers, bool, dates, .* got type complex128": {"key_columns": ["z"]},

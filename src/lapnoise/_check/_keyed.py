@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,6 +16,7 @@ __all__ = [
     "bound_length",
     "key_columns",
     "key_in_utf8",
+    "key_kinds",
     "key_of_microseconds",
     "key_shape",
     "key_type",
@@ -98,6 +99,16 @@ def key_type(column: str, told: str) -> NoReturn:
         f"key column {column!r} must be integers, bool, dates, times, text or binary, got {told}; "
         "a key is compared exactly, so cast other types to text or integers first"
     )
+
+
+def key_kinds(column: str, kinds: Mapping[str, int], allowed: Sequence[str], where: str) -> None:
+    """Refuse a key column by what its entries are, given the first row of each kind, in the order of these."""
+    if len(kinds) > 1 or any(kind not in allowed for kind in kinds):
+        told = " and ".join(f"{kind} in row {row}{where}" for kind, row in list(kinds.items())[:2])
+        raise TypeError(
+            f"key column {column!r} must hold entries of one type, out of {', '.join(allowed)}, got {told}; "
+            "a key is compared exactly, so cast all of the column to one of these first"
+        )
 
 
 def no_missing_key(column: str, rows: Any) -> None:

@@ -55,16 +55,18 @@ def add_noise(
     release_id : str
         What this release is called. Other data, and another release of the same data, take another id.
     key_columns : str or iterable of str
-        Of a frame: columns that tell every row from all others: integers, bool, dates, times, text or binary. They are
-        taken in the order of their names, so that the order in which they are given does not matter; they are not
-        noised. They must come from the data. The key of an array's element is its place in the whole array, counted in
-        C order, whatever the chunks are; its noise is that of a column ``value`` with that key.
+        Of a frame: columns that tell every row from all others: integers, bool, dates, times, text or binary; of
+        objects all entries are of one of these types, and times all have a zone or none does. They are taken in the
+        order of their names, so that the order in which they are given does not matter; they are not noised. They must
+        come from the data. The key of an array's element is its place in the whole array, counted in C order, whatever
+        the chunks are; its noise is that of a column ``value`` with that key.
     secret : bytes
         At least 32 bytes, such as those of ``secrets.token_bytes(32)``. Who has it and the result has the data. Tasks
         get keys that are made from it for this release and these columns alone.
     assume_unique : bool, optional
-        Whether to trust that keys of rows do not repeat. By default one computation at the call counts them. Rows with
-        one key get equal noise where their values are equal, which shows that they are.
+        Whether to trust that keys of rows do not repeat and are of one type. By default one computation at the call
+        sees to both. Rows with one key get equal noise where their values are equal, which shows that they are. Keys of
+        two types are never one key; but a time without a zone is that of UTC.
     ledger : PrivacyLedger, optional
         Charged once for each release id, from whatever process.
     data_version : str, optional
@@ -80,8 +82,8 @@ def add_noise(
     Raises
     ------
     TypeError, ValueError
-        Where an argument, a type or a key breaks a rule; nothing is charged then. With ``assume_unique`` a null key
-        fails when its row is computed, and an infinite value always does.
+        Where an argument, a type or a key breaks a rule; nothing is charged then. With ``assume_unique`` a null key,
+        and keys of two types in one partition, fail when they are computed, and an infinite value always does.
     BudgetExhaustedError
         If the charge does not fit.
     RequestRefusedError

@@ -10,6 +10,7 @@ import numpy as np
 from lapnoise import _check
 from lapnoise._arrow_keys import from_arrow
 from lapnoise._record_batches import DrawnBatches, KeyedBatches, result_types, task_generator
+from lapnoise.dask._key_arrays import PartKinds, key_array, verify_kinds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +38,7 @@ class Partition(NamedTuple):
         batches = self.batches
         keys = batches.key_columns if isinstance(batches, KeyedBatches) else ()
         arrays = [_number_array(name, partition[name]) for name in batches.names]
-        arrays += [_key_array(name, partition[name]) for name in keys]
+        arrays += [key_array(name, partition[name]) for name in keys]
         given = pa.RecordBatch.from_arrays(arrays, [*batches.names, *keys])
         drawn = isinstance(batches, DrawnBatches)
         noised = batches.noised(given, task_generator()) if drawn else batches.noised(given)  # type: ignore[call-arg]
@@ -48,16 +49,28 @@ class Partition(NamedTuple):
         return out
 
     def identities(self, partition: pd.DataFrame) -> pd.DataFrame:
-        """Return the two words that each row is called; null keys are refused."""
+        """Return the two words that each row is called; null keys are refused.
+
+        Of keys that are not of one kind there are none: those are refused when all partitions are known, so that the
+        same is said however the rows are divided.
+        """
         import pandas as pd
 
         keyed: Any = self.batches
-        columns = []
-        for name in keyed.key_columns:
-            array = _key_array(name, partition[name])
-            _check.no_null_key(name, array.null_count > 0)
-            columns.append(from_arrow(name, array))
+        names = keyed.key_columns
+        for name in names:
+            _check.no_null_key(name, bool(partition[name].isna().any()))
+        if not PartKinds.of(partition, names).plain:
+            return pd.DataFrame({word: np.empty(0, np.uint64) for word in _WORDS})
+        columns = [from_arrow(name, key_array(name, partition[name])) for name in names]
         return pd.DataFrame(keyed.rows.identities(columns), columns=list(_WORDS))
+
+    def kinds(self, partition: pd.DataFrame) -> pd.DataFrame:
+        """Return one row: what the keys of a partition are."""
+        import pandas as pd
+
+        keyed: Any = self.batches
+        return pd.DataFrame({"kinds": pd.Series([PartKinds.of(partition, keyed.key_columns)], dtype=object)})
 
 
 _WORDS = ("low", "high")
@@ -98,29 +111,20 @@ def noised_meta(frame: DataFrame, batches: KeyedBatches | DrawnBatches) -> pd.Da
 
 
 def verify_keys(frame: DataFrame, batches: KeyedBatches) -> None:
-    """Refuse null and repeated keys, by one computation over identities of 16 bytes a row."""
+    """Refuse null, mixed and repeated keys, by one computation over identities of 16 bytes a row."""
     import pandas as pd
+    from dask import compute
 
     keys = frame[list(batches.key_columns)]
+    task = Partition(batches)
     meta = pd.DataFrame({word: np.empty(0, np.uint64) for word in _WORDS})
-    identities = keys.map_partitions(Partition(batches).identities, meta=meta, clear_divisions=True)
+    identities = keys.map_partitions(task.identities, meta=meta, clear_divisions=True)
+    told = pd.DataFrame({"kinds": pd.Series([], dtype=object)})
+    kinds = keys.map_partitions(task.kinds, meta=told, clear_divisions=True)
     sizes = identities.groupby(list(_WORDS), sort=False).size(split_out=max(1, frame.npartitions))
-    most = sizes.max().compute()
+    most, parts = compute(sizes.max(), kinds)
+    verify_kinds(batches.key_columns, parts["kinds"])
     _check.no_repeated_keys(0 if np.isnan(most) else int(most), batches.key_columns)
-
-
-def _key_array(name: str, column: pd.Series) -> pa.Array:
-    """Return a column of keys as it is to Arrow; objects by what they hold."""
-    import pyarrow as pa
-
-    try:
-        found = pa.array(column, from_pandas=True)
-    except (pa.ArrowException, TypeError):  # left before anything is raised: its message shows an entry
-        found = None
-    if found is None:
-        _check.key_type(name, "objects that are not all of one of these types")
-    # Objects without an entry have no type; no rows are of any.
-    return pa.array([], pa.large_string()) if pa.types.is_null(found.type) and not len(found) else _whole(found)
 
 
 def typed_array(name: str, column: pd.Series, kind: pa.DataType) -> pa.Array:
