@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from lapnoise.evaluate.comparison import Comparison, compare
+from lapnoise.evaluate.experiments import Experiment, experiment
+from lapnoise.evaluate.query_experiments import QueryErrors, query_errors
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "Experiment", "QueryErrors", "compare", "experiment", "query_errors"]
