@@ -139,7 +139,7 @@ def _drawn(epsilons: Sequence[str], given: dict[str, Any], bar: ProgressBar) -> 
         level=given["level"],
         seed=given["seed"],
         threads=given["threads"],
-        progress=lambda done, total: bar.show("drawn", done, total, "errors"),
+        progress=lambda done, total: bar.show("drawn", "errors", done, total),
     )
 
 
@@ -157,7 +157,7 @@ def _on_data(epsilons: Sequence[str], given: dict[str, Any], bar: ProgressBar) -
         bins=10 if given["bins"] is None else given["bins"],
         level=given["level"],
         seed=given["seed"],
-        progress=lambda done, total: bar.show("asked", done, total, "answers"),
+        progress=lambda done, total: bar.show("asked", "answers", done, total),
     )
 
 

@@ -13,7 +13,7 @@ from lapnoise._check._amounts import epsilon
 from lapnoise._check._arrays import values
 from lapnoise._check._rules import count, shown
 
-__all__ = ["epsilons", "false_alarm", "one_column", "recorded_noise", "repeats", "squares"]
+__all__ = ["epsilons", "false_alarm", "is_discrete", "one_column", "recorded_noise", "repeats", "squares"]
 
 LEAST_RECORDED = 100
 
@@ -48,6 +48,13 @@ def false_alarm(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, float | int) or not 0.0 < value < 0.5:
         raise ValueError(f"false_alarm must be greater than 0 and less than 1/2, got {shown(value)}")
     return float(value)
+
+
+def is_discrete(mechanism: Any) -> bool:
+    """Return whether recorded noise is said to be on the integers."""
+    if mechanism not in ("laplace", "discrete-laplace"):
+        raise ValueError(f"mechanism must be 'laplace' or 'discrete-laplace', got {shown(mechanism)}")
+    return bool(mechanism == "discrete-laplace")
 
 
 def one_column(value: Any) -> NDArray[np.float64]:

@@ -5,5 +5,16 @@ from __future__ import annotations
 from lapnoise.evaluate.comparison import Comparison, compare
 from lapnoise.evaluate.experiments import Experiment, experiment
 from lapnoise.evaluate.query_experiments import QueryErrors, query_errors
+from lapnoise.evaluate.verification import Verification, verify, verify_noise
 
-__all__ = ["Comparison", "Experiment", "QueryErrors", "compare", "experiment", "query_errors"]
+__all__ = [
+    "Comparison",
+    "Experiment",
+    "QueryErrors",
+    "Verification",
+    "compare",
+    "experiment",
+    "query_errors",
+    "verify",
+    "verify_noise",
+]
