@@ -153,7 +153,7 @@ def _on_data(epsilons: Sequence[str], given: dict[str, Any], bar: ProgressBar) -
         given["low"],
         given["high"],
         epsilons=epsilons,
-        repeats=200 if given["n"] is None else given["n"],
+        n=200 if given["n"] is None else given["n"],
         bins=10 if given["bins"] is None else given["bins"],
         level=given["level"],
         seed=given["seed"],
@@ -161,7 +161,7 @@ def _on_data(epsilons: Sequence[str], given: dict[str, Any], bar: ProgressBar) -
     )
 
 
-def _print(result: Experiment | QueryErrors, *, as_json: bool, as_csv: bool) -> None:
+def _print(result: Any, *, as_json: bool, as_csv: bool) -> None:
     from lapnoise.evaluate import QueryErrors
 
     on_data = isinstance(result, QueryErrors)
@@ -199,7 +199,7 @@ def _sweep_told(result: Experiment) -> Iterator[str]:
 
 def _queries_told(result: QueryErrors) -> Iterator[str]:
     yield (
-        f"errors of {result.repeats:,} answers for each row, values within [{result.low:g}, {result.high:g}], "
+        f"errors of {result.n:,} answers for each row, values within [{result.low:g}, {result.high:g}], "
         f"{result.bins} cells; bands hold {_share(result)}"
     )
     yield from _aligned([QUERY_HEADER, *(_query_cells(row) for row in result.rows)])
@@ -298,7 +298,7 @@ def _queries_as_json(result: Any) -> dict[str, Any]:
         "low": result.low,
         "high": result.high,
         "bins": result.bins,
-        "repeats": result.repeats,
+        "n": result.n,
         "level": str(result.level),
         "seed": result.seed,
         "note": REVEALING,

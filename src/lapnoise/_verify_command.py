@@ -22,9 +22,7 @@ HEADER = ("", "subject", "tested", "statistic", "is", "at most", "false alarms")
 
 @click.command()
 @click.option("--quick", "extent", flag_value="quick", default=True, help="Seconds: the default.")
-@click.option(
-    "--full", "extent", flag_value="full", help="Minutes: ten times as many draws, forty times as many words."
-)
+@click.option("--full", "extent", flag_value="full", help="Minutes: ten times the draws, a hundred times the words.")
 @click.option("--noise", metavar="FILE", help="Instead: differences, released minus true, from an NPY file.")
 @click.option("--epsilon", metavar="E", help="What is claimed of them, with --noise.")
 @click.option("--sensitivity", metavar="D", help="The sensitivity that is claimed, with --noise.")

@@ -28,8 +28,8 @@ __all__ = ["distributions", "judged_by"]
 SUBJECT = "distribution"
 SAMPLER = "the sampler: the map from words to draws, or the words themselves, if known answers failed too"
 MECHANISM = (
-    "the scale, which must be sensitivity / epsilon: the sensitivity and the epsilon that the mechanism was given; then "
-    "the sampler, if its own lines failed too"
+    "the scale, which must be sensitivity / epsilon: the sensitivity and the epsilon that the mechanism has; then the "
+    "sampler, if its own lines failed too"
 )
 ORDERED = 200_000
 """Draws that are sorted for the Kolmogorov-Smirnov distance."""

@@ -79,9 +79,10 @@ def _about_boundaries(rng: Generator, t: float, count: int) -> tuple[int, int]:
 
 
 def _values(rng: Generator, count: int) -> NDArray[np.float64]:
-    """Return values of all sizes, some of them halfway between lattice points."""
-    sizes = np.exp2(rng.words(count) % np.uint64(80)).astype(np.float64) * 2.0**-40
-    return rng.laplace(0.0, sizes)
+    """Return values of all sizes, from far below the scale of the noise to far above."""
+    exponents = (rng.words(count) % np.uint64(80)).astype(np.int64) - 40
+    values: NDArray[np.float64] = rng.laplace(0.0, np.ldexp(1.0, exponents))
+    return values
 
 
 def _sums(rng: Generator, values: NDArray[np.float64]) -> int:

@@ -77,8 +77,7 @@ def thread_checks() -> Iterator[Check]:
         yield exact(
             "threads", f"{SIZE:,} of {name}, 1 against {many} threads", "draws that differ", wrong, THREADS_LOOK
         )
-        rng, pieces = default_rng(5), PIECES
-        pieces += (SIZE - sum(pieces),)
+        rng, pieces = default_rng(5), (*PIECES, SIZE - sum(PIECES))
         wrong = _differing(np.concatenate([draw(rng, n) for n in pieces]), whole)
         tested = f"{SIZE:,} of {name}, at once against {len(pieces)} pieces"
         yield exact("threads", tested, "draws that differ", wrong, PIECES_LOOK)

@@ -22,8 +22,8 @@ MEAN_LOOK = (
     "that were noised"
 )
 SHAPE_LOOK = (
-    "the shape: an average of several releases (epsilon reused), another noise than Laplace, or draws of several scales "
-    "mixed together"
+    "the shape: an average of several releases (epsilon reused), another noise than Laplace, or draws of several "
+    "scales mixed together"
 )
 SIGN_LOOK = "the signs: a sampler whose sign is no fair bit, or results clipped to one side"
 NEIGHBOUR_LOOK = "dependence: one draw used for several values, or noise used again (epsilon reused)"

@@ -17,7 +17,7 @@ from lapnoise.evaluate._statistics import Moments, mean_band, normal_quantile, s
 from lapnoise.generator import default_rng
 from lapnoise.mechanisms import LaplaceMechanism
 
-__all__ = ["EPSILONS", "Experiment", "Halving", "Statistic", "SweepRow", "experiment"]
+__all__ = ["EPSILONS", "LEVEL", "Curve", "Experiment", "Halving", "Statistic", "SweepRow", "experiment"]
 
 EPSILONS = (Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2))
 LEVEL = Fraction(999, 1000)
@@ -36,6 +36,22 @@ class Statistic:
     def within(self) -> bool:
         """Whether it lies there."""
         return self.low <= self.measured <= self.high
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A statistic against epsilon, for pictures.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    points : tuple of (float, Statistic)
+        Epsilon, and the statistic there.
+    """
+
+    name: str
+    points: tuple[tuple[float, Statistic], ...]
 
 
 @dataclass(frozen=True)
@@ -102,6 +118,11 @@ class Experiment:
     seed: int | None
     rows: tuple[SweepRow, ...]
     composed: tuple[SweepRow, ...]
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """Standard deviation of the errors against epsilon, for pictures."""
+        return (Curve("standard deviation", tuple((float(row.epsilon), row.std) for row in self.rows)),)
 
     @property
     def halvings(self) -> tuple[Halving, ...]:

@@ -19,7 +19,7 @@ from lapnoise import _check, queries
 from lapnoise._check import experiment_arguments
 from lapnoise.errors import SeededNoiseWarning
 from lapnoise.evaluate._statistics import discrete_law, mean_band, square_moments
-from lapnoise.evaluate.experiments import EPSILONS, LEVEL, Statistic
+from lapnoise.evaluate.experiments import EPSILONS, LEVEL, Curve, Statistic
 from lapnoise.generator import Generator, default_rng
 
 __all__ = ["QUERIES", "QueryErrors", "QueryRow", "query_errors"]
@@ -68,7 +68,7 @@ class QueryErrors:
         Bounds of the values.
     bins : int
         Cells of the histogram.
-    repeats : int
+    n : int
         Answers drawn for each row.
     level : Fraction
         Probability that a root mean squared error lies in its band, for each by itself.
@@ -80,10 +80,18 @@ class QueryErrors:
     low: float
     high: float
     bins: int
-    repeats: int
+    n: int
     level: Fraction
     seed: int | None
     rows: tuple[QueryRow, ...]
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """Root mean squared error against epsilon, for pictures: a curve for each query."""
+        return tuple(
+            Curve(f"private {query}", tuple((float(row.epsilon), row.rmse) for row in self.rows if row.query == query))
+            for query in QUERIES
+        )
 
 
 def query_errors(
@@ -92,7 +100,7 @@ def query_errors(
     high: Any,
     *,
     epsilons: Any = EPSILONS,
-    repeats: int = 200,
+    n: int = 200,
     bins: int = 10,
     level: Any = LEVEL,
     seed: int | None = None,
@@ -110,7 +118,7 @@ def query_errors(
         Public bounds of the values, low < high.
     epsilons : sequence of float, str, Decimal or Fraction, optional
         What each answer spends, each finite and > 0.
-    repeats : int, optional
+    n : int, optional
         Answers to each query at each epsilon, 2 at least.
     bins : int, optional
         Cells of equal width that the histogram has between the bounds.
@@ -134,19 +142,20 @@ def query_errors(
     Examples
     --------
     >>> from lapnoise import evaluate
-    >>> rows = evaluate.query_errors([1.0, 5.0, 9.0], 0, 10, epsilons=[1], repeats=2, seed=1).rows
+    >>> rows = evaluate.query_errors([1.0, 5.0, 9.0], 0, 10, epsilons=[1], n=2, seed=1).rows
     >>> [row.query for row in rows]
     ['count', 'sum', 'mean', 'histogram']
     """
     asked = experiment_arguments.epsilons(epsilons)
     least, most = map(float, _check.bounds(low, high))
     column = experiment_arguments.one_column(values)
-    times, cells = experiment_arguments.repeats("repeats", repeats), _check.count("bins", bins, least=1)
+    times, cells = experiment_arguments.repeats("n", n), _check.count("bins", bins, least=1)
     confidence = _check.level(level)
     rng = default_rng(seed, rounds=20)
     edges = np.linspace(least, most, cells + 1)
     truth = _Truth(column[~np.isnan(column)], least, most, edges)
-    rows, total = [], len(QUERIES) * len(asked) * times
+    rows: list[QueryRow] = []
+    total = len(QUERIES) * len(asked) * times
     for query in QUERIES:
         for epsilon in asked:
             errors = []

@@ -1,11 +1,11 @@
-"""Verifying: whether the sampler that is installed does on this machine what it claims, and what recorded noise shows."""
+"""Verifying: whether the sampler does on this machine what it claims, and what recorded noise shows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from lapnoise import _check
 from lapnoise._check import experiment_arguments
@@ -18,6 +18,18 @@ FALSE_ALARM = 1e-6
 UNEXPECTED_LOOK = "whatever raised the error; `lapnoise doctor` says what is installed"
 
 
+class Extent(NamedTuple):
+    """How much is tested: words of the cipher, exact draws at each scale, boundaries, and draws of each law."""
+
+    words: int
+    oracle: int
+    boundaries: int
+    draws: int
+
+
+QUICK, FULL = Extent(128, 500, 40, 1_000_000), Extent(12_800, 50_000, 4_000, 10_000_000)
+
+
 @dataclass(frozen=True)
 class Verification:
     """What was tested, and whether it passed.
@@ -25,9 +37,9 @@ class Verification:
     Attributes
     ----------
     checks : tuple of Check
-        In their order; each false alarm has its rate, and together they have ``false_alarm`` at most.
+        In their order, each with its own rate of false alarms.
     false_alarm : float
-        How often all of a right sampler's checks together fail.
+        How often any one of a right sampler's checks fails, at most.
     """
 
     checks: tuple[Check, ...]
@@ -63,7 +75,7 @@ def verify(
     Parameters
     ----------
     full : bool, optional
-        Take minutes instead of seconds, with ten times as many draws and forty times as many words.
+        Take minutes instead of seconds, with ten times as many draws and a hundred times as many words.
     false_alarm : float, optional
         How often a right sampler may fail, in all; each statistical check gets an equal part (Bonferroni).
     seed : int, optional
@@ -94,12 +106,12 @@ def verify(
     from lapnoise.evaluate._processes import fork_check, thread_checks
 
     alpha = experiment_arguments.false_alarm(false_alarm)
-    many, draws = (40, 10_000_000) if _check.flag("full", full) else (1, 1_000_000)
+    extent = FULL if _check.flag("full", full) else QUICK
     rng = default_rng(seed)
     parts: dict[str, Callable[[], Iterable[Check | Statistic]]] = {
-        "words": lambda: known_answers(rng, 128 * many),
-        "exact noise": lambda: exact_oracle(rng, 500 * many, 40 * many),
-        "distribution": lambda: distributions(rng, draws),
+        "words": lambda: known_answers(rng, extent.words),
+        "exact noise": lambda: exact_oracle(rng, extent.oracle, extent.boundaries),
+        "distribution": lambda: distributions(rng, extent.draws),
         "threads": thread_checks,
         "fork": fork_check,
         "budget": lambda: budget_checks(rng),
