@@ -79,6 +79,7 @@ TARGETS = {
     "bulk npy": _within(2.5, None),
     "bulk parquet": _within(2.0, 1.3),
     "bulk csv": _within(1.5, None),
+    "experiment": _within(1.5, None),
     "bulk memory": _within(400 * 2.0**20, None, "B"),
 }
 """By the name that a row of the report gives."""

@@ -190,7 +190,19 @@ def test_refusals_are_light():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["noise", "--help"], ["noise"], ["nonsense"], ["noise", "a", "b", "--epsilon"], []],
+    [
+        ["--help"],
+        ["--version"],
+        ["noise", "--help"],
+        ["noise"],
+        ["nonsense"],
+        ["noise", "a", "b", "--epsilon"],
+        ["experiment", "--help"],
+        ["experiment", "--column", "x"],
+        ["verify", "--help"],
+        ["verify", "--noise", "x.npy"],
+        [],
+    ],
     ids=" ".join,
 )
 def test_help_and_usage_errors_import_no_numba(arguments):

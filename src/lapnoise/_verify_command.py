@@ -21,8 +21,11 @@ HEADER = ("", "subject", "tested", "statistic", "is", "at most", "false alarms")
 
 
 @click.command()
-@click.option("--quick", "extent", flag_value="quick", default=True, help="Seconds: the default.")
-@click.option("--full", "extent", flag_value="full", help="Minutes: ten times the draws, a hundred times the words.")
+@click.option(
+    "--full/--quick",
+    "full",
+    help="Minutes, with ten times the draws and hundreds of times the words, or seconds. Default: quick.",
+)
 @click.option("--noise", metavar="FILE", help="Instead: differences, released minus true, from an NPY file.")
 @click.option("--epsilon", metavar="E", help="What is claimed of them, with --noise.")
 @click.option("--sensitivity", metavar="D", help="The sensitivity that is claimed, with --noise.")
@@ -38,7 +41,7 @@ HEADER = ("", "subject", "tested", "statistic", "is", "at most", "false alarms")
 @click.option("--seed", metavar="N", type=click.IntRange(min=0), help="Test the same words again. Default: fresh ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print only what failed, and where to look.")
-def verify(extent: str, noise: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
+def verify(full: bool, noise: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
     """Test the installed sampler on this machine: exit code 0 if all is well, 1 if not.
 
     Known answers, exact noise against integer arithmetic, distributions at several scales and types, threads and
@@ -51,12 +54,12 @@ def verify(extent: str, noise: str | None, as_json: bool, quiet: bool, **given: 
     for name in claim if noise is not None else (*claim, "mechanism"):
         if (noise is None) != (given[name] is None):
             raise click.UsageError(f"--{name} needs --noise" if noise is None else f"--noise needs --{name}")
-    if noise is not None and (extent == "full" or given["seed"] is not None):
+    if noise is not None and (full or given["seed"] is not None):
         raise click.UsageError("--full and --seed do not go with --noise: nothing is drawn")
 
     def run() -> int:
         try:
-            found = _installed(extent, given, quiet) if noise is None else _recorded(noise, given)
+            found = _installed(full, given, quiet) if noise is None else _recorded(noise, given)
         except InputDataError as error:
             say(f"{noise}: {error}")
             return ExitCode.BAD_INPUT
@@ -75,12 +78,12 @@ def verify(extent: str, noise: str | None, as_json: bool, quiet: bool, **given: 
     return guarded(run)
 
 
-def _installed(extent: str, given: dict[str, Any], quiet: bool) -> Verification:
+def _installed(full: bool, given: dict[str, Any], quiet: bool) -> Verification:
     from lapnoise import evaluate
 
     shown = not quiet and sys.stderr.isatty()
     return evaluate.verify(
-        full=extent == "full",
+        full=full,
         false_alarm=given["false_alarm"],
         seed=given["seed"],
         progress=(lambda subject: say(f"testing: {subject}")) if shown else None,

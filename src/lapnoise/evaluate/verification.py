@@ -27,7 +27,7 @@ class Extent(NamedTuple):
     draws: int
 
 
-QUICK, FULL = Extent(128, 500, 40, 1_000_000), Extent(12_800, 50_000, 4_000, 10_000_000)
+QUICK, FULL = Extent(128, 500, 40, 1_000_000), Extent(25_600, 200_000, 15_000, 10_000_000)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def verify(
     Parameters
     ----------
     full : bool, optional
-        Take minutes instead of seconds, with ten times as many draws and a hundred times as many words.
+        Take minutes instead of seconds, with ten times as many draws and hundreds of times as many words.
     false_alarm : float, optional
         How often a right sampler may fail, in all; each statistical check gets an equal part (Bonferroni).
     seed : int, optional
