@@ -231,7 +231,7 @@ def _query_cells(row: QueryRow) -> tuple[str, ...]:
 
 
 def _band(statistic: Statistic) -> str:
-    return f"{statistic.low:.4g} to {statistic.high:.4g}{'' if statistic.within else ' (!)'}"
+    return f"{statistic.low:.5g} to {statistic.high:.5g}{'' if statistic.within else ' (!)'}"
 
 
 def _ratio(statistic: Statistic) -> str:
