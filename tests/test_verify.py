@@ -338,6 +338,21 @@ def test_an_average_of_releases():
     assert "epsilon reused" in look
 
 
+@pytest.mark.parametrize("n", [100, 3000])
+@pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
+def test_false_alarms_are_as_rare_as_stated(n, mechanism):
+    """Of 300 right samples, small ones too, at most the share that is stated fails, but for one chance in 1e9."""
+    rng = default_rng(11)
+    draw = rng.laplace if mechanism == "laplace" else lambda loc, scale, n: rng.discrete_laplace(scale, n)
+    alarms = 0
+    for _ in range(300):
+        noise = draw(0.0, 2.0, n)
+        found = evaluate.verify_noise(noise, epsilon="0.5", sensitivity=1, mechanism=mechanism, false_alarm=0.05)
+        alarms += not found.passed
+    assert alarms <= distributions.binom.isf(1e-9, 300, 0.05)
+    assert alarms > 0
+
+
 def test_noise_used_twice():
     """Draws that stand twice in a row are found by the correlation of neighbours."""
     failed, look = recorded(np.repeat(NOISE[:100_000], 2))

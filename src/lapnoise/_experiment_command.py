@@ -124,8 +124,8 @@ def _verify_options(given: dict[str, Any]) -> None:
         for name in ("low", "high"):
             if given[name] is None:
                 raise click.UsageError(f"--data needs --{name}: a public bound, not read from the data")
-        if given["releases"] > 1 or given["sensitivity"] is not None:
-            raise click.UsageError("--releases and --sensitivity do not go with --data: the queries have their own")
+        if given["releases"] > 1 or given["sensitivity"] is not None or given["threads"] is not None:
+            raise click.UsageError("--releases, --sensitivity and --threads do not go with --data")
 
 
 def _drawn(epsilons: Sequence[str], given: dict[str, Any], bar: ProgressBar) -> Experiment:

@@ -11,7 +11,6 @@ from typing import Any
 
 from lapnoise import _check
 from lapnoise._check import experiment_arguments
-from lapnoise._threads import available_threads
 from lapnoise.evaluate._accumulation import mean_and_square
 from lapnoise.evaluate._statistics import Moments, mean_band, normal_quantile, square_moments
 from lapnoise.generator import default_rng
@@ -203,7 +202,7 @@ def experiment(
     asked = experiment_arguments.epsilons(epsilons)
     delta1 = _check.sensitivity(sensitivity)
     count, averaged = experiment_arguments.repeats("n", n), _check.count("releases", releases, least=1)
-    confidence, cores = _check.level(level), _check.threads(threads) or available_threads()
+    confidence = _check.level(level)
     plans = [(epsilon, 1) for epsilon in asked]
     if averaged > 1:
         for epsilon in asked:
@@ -211,7 +210,8 @@ def experiment(
     mechanisms = [LaplaceMechanism(epsilon=epsilon, sensitivity=delta1, changed=1) for epsilon, _ in plans]
     for mechanism in mechanisms:
         experiment_arguments.squares(mechanism.scale)
-    generators = default_rng(seed, rounds=20).spawn(len(plans))
+    root = default_rng(seed, rounds=20, threads=threads)
+    generators, cores = root.spawn(len(plans)), root._count()
     rows = []
     for i, ((epsilon, k), mechanism) in enumerate(zip(plans, mechanisms, strict=True)):
         tell = functools.partial(_tell, progress, i * count, len(plans) * count)
