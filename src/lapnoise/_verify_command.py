@@ -24,7 +24,7 @@ HEADER = ("", "subject", "tested", "statistic", "is", "at most", "false alarms")
 @click.option(
     "--full/--quick",
     "full",
-    help="Minutes, with ten times the draws and hundreds of times the words, or seconds. Default: quick.",
+    help="Minutes, with five times the draws and hundreds of times the words, or seconds. Default: quick.",
 )
 @click.option("--noise", metavar="FILE", help="Instead: differences, released minus true, from an NPY file.")
 @click.option("--epsilon", metavar="E", help="What is claimed of them, with --noise.")

@@ -27,7 +27,7 @@ class Extent(NamedTuple):
     draws: int
 
 
-QUICK, FULL = Extent(128, 500, 40, 1_000_000), Extent(25_600, 200_000, 15_000, 10_000_000)
+QUICK, FULL = Extent(128, 500, 40, 1_000_000), Extent(25_600, 200_000, 15_000, 5_000_000)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def verify(
     Parameters
     ----------
     full : bool, optional
-        Take minutes instead of seconds, with ten times as many draws and hundreds of times as many words.
+        Take minutes instead of seconds, with five times as many draws and hundreds of times as many words.
     false_alarm : float, optional
         How often a right sampler may fail, in all; each statistical check gets an equal part (Bonferroni).
     seed : int, optional
@@ -91,7 +91,7 @@ def verify(
     Notes
     -----
     With a scale 1 % off the mean magnitude of 1,000,000 draws is 10 standard errors off, and less than 6 are allowed;
-    with ``full`` 0.3 % is as far off. What no statistic sees, the exact oracle and the words about boundaries are for.
+    with ``full`` 0.5 % is as far off. What no statistic sees, the exact oracle and the words about boundaries are for.
 
     Examples
     --------
