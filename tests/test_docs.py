@@ -10,10 +10,10 @@ import spark_cluster
 from lapnoise.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/guide.md", "docs/auditing.md"]
+PAGES = ["README.md", "docs/guide.md", "docs/auditing.md", "docs/experiments.md"]
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TABLE = re.compile(r"<!-- (lapnoise [^\n]*?) -->\n(.*?)<!-- end -->", re.DOTALL)
+TABLE = re.compile(r"<!-- (lapnoise [^\n]*?) -->\n(?:```text\n)?(.*?)(?:```\n)?<!-- end -->", re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -37,8 +37,8 @@ TABLES = [(command, table) for page in PAGES for command, table in TABLE.findall
 
 
 def test_there_are_tables():
-    """The guide compares the mechanisms at one coordinate and at many."""
-    assert len(TABLES) == 2
+    """The guide compares the mechanisms at one coordinate and at many, and there is an experiment."""
+    assert len(TABLES) == 3
 
 
 @pytest.mark.parametrize(("command", "table"), TABLES)
