@@ -20,7 +20,7 @@ from stats import absolute_power_moments, accept, count
 from lapnoise import LaplaceMechanism, default_rng, evaluate, queries
 from lapnoise.cli import main
 from lapnoise.errors import InputDataError, SeededNoiseWarning
-from lapnoise.evaluate import _accumulation, _picture, _statistics
+from lapnoise.evaluate import _accumulation, _matplotlib, _statistics
 from lapnoise.evaluate._column import read_column
 
 AIRPORTS = str(Path(__file__).parents[1] / "examples" / "california_airports.csv")
@@ -381,7 +381,7 @@ def test_the_plot(painter, tmp_path, capsys):
 
 def test_without_matplotlib(monkeypatch, tmp_path, capsys):
     """Where matplotlib is absent the extra is named, before anything is drawn."""
-    monkeypatch.setattr(_picture, "find_spec", lambda name: None)
+    monkeypatch.setattr(_matplotlib, "find_spec", lambda name: None)
     monkeypatch.setattr(evaluate, "experiment", None)
     assert main(["experiment", "--plot", str(tmp_path / "x.png")]) == 1
     assert "pip install 'lapnoise[plots]'" in capsys.readouterr().err

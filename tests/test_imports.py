@@ -71,6 +71,7 @@ LAYERS = [
 ]
 
 HEAVY = {"numba", "llvmlite", "scipy", "sqlite3", "pandas", "polars", "pyarrow", "pyspark", "dask", "click", "tqdm"}
+HEAVY |= {"matplotlib"}
 
 
 def modules():

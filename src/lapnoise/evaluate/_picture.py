@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from lapnoise.errors import OutputError
+from lapnoise.evaluate._matplotlib import verify_matplotlib
 from lapnoise.files._target import Target, refuse_unsafe_target
 
 __all__ = ["save_sweep", "verify_picture"]
@@ -30,8 +30,7 @@ def verify_picture(path: str, force: bool) -> None:
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise ValueError(f"plot must be a file that ends in {', '.join(SUFFIXES)}, got {path!r}")
-    if find_spec("matplotlib") is None:
-        raise ImportError("pictures need matplotlib, which is the extra plots: pip install 'lapnoise[plots]'")
+    verify_matplotlib()
     # No source is read: the target is compared with a name that is no file.
     refuse_unsafe_target(target, target / "none", force=force)
 
