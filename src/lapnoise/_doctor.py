@@ -13,7 +13,7 @@ from lapnoise._version import __version__
 
 __all__ = ["examine"]
 
-EXTRAS = ("pandas", "pyarrow", "matplotlib")
+EXTRAS = ("pandas", "pyarrow")
 WORDS = 64
 
 

@@ -20,6 +20,7 @@ from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, s
 from lapnoise._experiment_command import experiment
 from lapnoise._ledger_commands import ledger_commands
 from lapnoise._noise_options import noise_options, print_receipt
+from lapnoise._report_command import report
 from lapnoise._verify_command import verify
 from lapnoise._version import __version__
 from lapnoise.errors import (
@@ -86,6 +87,7 @@ _commands.add_command(compare)
 _commands.add_command(audit)
 _commands.add_command(experiment)
 _commands.add_command(verify)
+_commands.add_command(report)
 
 
 @_commands.command()

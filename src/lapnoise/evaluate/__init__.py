@@ -6,6 +6,7 @@ from lapnoise.evaluate.auditing import Audit, audit
 from lapnoise.evaluate.comparison import Comparison, compare
 from lapnoise.evaluate.experiments import Experiment, experiment
 from lapnoise.evaluate.query_experiments import QueryErrors, query_errors
+from lapnoise.evaluate.reporting import Report, report
 from lapnoise.evaluate.verification import Verification, verify, verify_noise
 
 __all__ = [
@@ -13,11 +14,13 @@ __all__ = [
     "Comparison",
     "Experiment",
     "QueryErrors",
+    "Report",
     "Verification",
     "audit",
     "compare",
     "experiment",
     "query_errors",
+    "report",
     "verify",
     "verify_noise",
 ]
