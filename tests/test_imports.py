@@ -71,8 +71,10 @@ LAYERS = [
     ["__main__"],
 ]
 
-HEAVY = {"numba", "llvmlite", "scipy", "sqlite3", "pandas", "polars", "pyarrow", "pyspark", "dask", "click", "tqdm"}
-HEAVY |= {"matplotlib"}
+HEAVY = {
+    *("numba", "llvmlite", "scipy", "sqlite3", "pandas", "polars", "pyarrow", "pyspark", "dask", "matplotlib"),
+    *("click", "tqdm"),
+}
 
 
 def modules():
