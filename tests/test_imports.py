@@ -36,7 +36,7 @@ LAYERS = [
     ["kernels.laplace", "kernels.laplace_float32", "kernels.bounded_laplace"],
     ["kernels.log_laplace", "kernels.refined"],
     ["kernels.discrete_laplace", "kernels.selection"],
-    ["kernels.lattice_noise", "kernels.attempts", "kernels.strata"],
+    ["kernels.lattice_noise", "kernels.attempts", "kernels.strata", "kernels.chosen_words"],
     ["kernels.lattice_sum", "kernels.discrete_gaussian", "kernels.planar_laplace"],
     ["kernels.conditional_laplace", "kernels.domain", "kernels.keyed_noise"],
     ["_kernel_table", "_exact_noise"],
@@ -51,18 +51,30 @@ LAYERS = [
     ["mechanisms*", "postprocess"],
     ["_keyed_release"],
     ["_record_batches"],
-    ["queries*", "evaluate*"],
+    ["queries*"],
     ["ledger*"],
     ["_cluster_charge", "_cluster_queries"],
     ["files*", "spark*", "dask*"],
     ["tables*"],
+    ["evaluate*"],
     ["_console", "_doctor"],
-    ["_audit_command", "_compare_command", "_ledger_commands", "_noise_options"],
+    [
+        "_audit_command",
+        "_compare_command",
+        "_experiment_command",
+        "_ledger_commands",
+        "_noise_options",
+        "_report_command",
+        "_verify_command",
+    ],
     ["cli"],
     ["__main__"],
 ]
 
-HEAVY = {"numba", "llvmlite", "scipy", "sqlite3", "pandas", "polars", "pyarrow", "pyspark", "dask", "click", "tqdm"}
+HEAVY = {
+    *("numba", "llvmlite", "scipy", "sqlite3", "pandas", "polars", "pyarrow", "pyspark", "dask", "matplotlib"),
+    *("click", "tqdm"),
+}
 
 
 def modules():
@@ -207,6 +219,15 @@ def test_refusals_are_light():
             [],
         ),
         *(["audit", "--help"], ["audit"], ["audit", "laplace"]),
+        *(
+            ["experiment", "--help"],
+            ["experiment", "--column", "x"],
+            ["verify", "--help"],
+            ["verify", "--noise", "x.npy"],
+            ["report", "--help"],
+            ["report"],
+            ["report", "x.html", "--column", "y"],
+        ),
     ],
     ids=" ".join,
 )

@@ -17,8 +17,11 @@ import click
 from lapnoise._audit_command import audit
 from lapnoise._compare_command import compare
 from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, say, show_warning
+from lapnoise._experiment_command import experiment
 from lapnoise._ledger_commands import ledger_commands
 from lapnoise._noise_options import noise_options, print_receipt
+from lapnoise._report_command import report
+from lapnoise._verify_command import verify
 from lapnoise._version import __version__
 from lapnoise.errors import (
     BudgetExhaustedError,
@@ -82,6 +85,9 @@ def _commands(context: click.Context) -> int:
 
 _commands.add_command(compare)
 _commands.add_command(audit)
+_commands.add_command(experiment)
+_commands.add_command(verify)
+_commands.add_command(report)
 
 
 @_commands.command()
