@@ -287,6 +287,18 @@ def test_sensitivities_of_any_size(quick, monkeypatch):
     assert inputs == [(0, 2), None]
 
 
+def test_noise_beyond_compiled_kernels(monkeypatch, found):
+    """Where a draw takes 200 us there are fewer of them, so that a report takes no minutes."""
+    sizes = []
+    monkeypatch.setattr(reporting, "verify", lambda **given: found.verification)
+    monkeypatch.setattr(reporting, "audit", lambda *given, **named: sizes.append(named["draws"]) or found.audit)
+    monkeypatch.setattr(reporting, "draw_noise", lambda mechanism, n, seed: sizes.append(n))
+    monkeypatch.setattr(reporting, "errors_of", lambda *given: found.errors)
+    evaluate.report(epsilon="1e-30")
+    evaluate.report()
+    assert sizes == [10_000, 10_000, 200_000, 1_000_000]
+
+
 def test_a_failed_check_is_said_first(found):
     """A page whose audit or verification failed says so at its top."""
     broken = dataclasses.replace(found.audit, shown=0.9)

@@ -24,10 +24,14 @@ from lapnoise.evaluate.reporting._errors import MechanismErrors, errors_of
 from lapnoise.evaluate.reporting._named import NAMED, made
 from lapnoise.evaluate.verification import Verification, verify
 from lapnoise.files._target import Target, refuse_unsafe_target
+from lapnoise.lattice import LARGEST_T
 
 __all__ = ["MechanismErrors", "Report", "report", "verify_page"]
 
-DRAWS = 200_000
+DRAWS, AUDITED = 200_000, 1_000_000
+SLOW_DRAWS = 10_000
+"""Of noise whose scale in steps is beyond compiled kernels: 200 us a draw, for the page as for the audit."""
+
 STEPS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 ANSWERS_STEPS = STEPS[1:4]
 USUAL_DELTA = Fraction(1, 10**6)
@@ -202,8 +206,9 @@ def report(
         if progress is not None:
             progress(stage)
 
+    slow = chosen.lattice.t > LARGEST_T
     tell("noise and errors")
-    noise = draw_noise(chosen, DRAWS, seed)
+    noise = draw_noise(chosen, SLOW_DRAWS if slow else DRAWS, seed)
     errors = errors_of(name, [spent * step for step in STEPS], small, delta1, domain, seed)
     beside = _compared(spent, small or USUAL_DELTA, delta1, bounds)
     answers = None
@@ -214,6 +219,7 @@ def report(
         answers = query_errors(values, low, high, epsilons=asked, n=n, seed=seed)
     tell("audit")
     terms: dict[str, Any] = {"low": domain[0], "high": domain[1], "inputs": inputs, "seed": seed}
+    terms["draws"] = SLOW_DRAWS if slow else AUDITED
     audited = audit(name, epsilon=spent, delta=small, sensitivity=delta1, **terms)
     tell("verification")
     return Report(
