@@ -441,10 +441,73 @@ def test_keys_that_spark_gives_out(session):
         "*", "uuid() as own", "monotonically_increasing_id() as i", "rand() as r"
     )
     for key in ("own", "i", "r > 2"):
-        with pytest.raises(ValueError, match=r"^key_columns must be the same each time they are computed, got"):
+        with pytest.raises(ValueError, match=r"^key_columns and columns must be the same each time .* got"):
             noisy(frame.withColumn("r > 2", frame.r > 2), ["x"], key_columns=["id", key], assume_unique=True)
     plain = noisy(frame, ["x"], assume_unique=True)
     assert [row[2] for row in told(plain)] == [row[2] for row in expected(50)]
+
+
+def test_values_that_spark_draws(session):
+    """A noised column that is random is refused like a key, behind a cache too; one that stays beside is not."""
+    frame = table(session, rows=50).selectExpr("id", "x", "uuid() as own", "x + rand() as moving")
+    cached = frame.cache()
+    assert cached.count() == 50
+    try:
+        for given in (frame, cached):
+            for columns, key in ((["moving"], "id"), (["x"], "own")):
+                with pytest.raises(ValueError, match=r"^key_columns and columns must be the same each time .* got"):
+                    noisy(given, columns, key_columns=key, assume_unique=True, assume_repeatable=True)
+        assert noisy(cached, ["x"]).count() == 50
+    finally:
+        cached.unpersist()
+
+
+ORDERED = {
+    "Sum of double": "select id, sum(x) as x from numbers group by id",
+    "Average of double": "select id, avg(n) as x from numbers group by id",
+    "StddevSamp": "select id, stddev(x) as x from numbers group by id",
+    "First": "select id, first(x) as x from numbers group by id",
+    "MaxBy": "select id, max_by(x, n) as x from numbers group by id",
+    "CollectList": "select id, cast(size(collect_list(x)) as double) as x from numbers group by id",
+    "Window": "select row_number() over (order by n) as id, x from numbers",
+    "GlobalLimit, LocalLimit": "select id, x from numbers limit 5",
+    "Offset": "select id, x from numbers offset 5",
+    "Sample": "select id, x from numbers tablesample (50 percent) repeatable (7)",
+}
+
+
+@pytest.mark.parametrize("found", [*ORDERED, "of a subquery", "behind a cache", "FlatMapGroupsInArrow"])
+def test_values_that_depend_on_order(session, found):
+    """What the order of rows may change is refused by its name, unless the caller knows better."""
+    table(session, rows=50).createOrReplaceTempView("numbers")
+    told_apart = found
+    if found == "of a subquery":
+        told_apart = "Sum of double"
+        frame = session.sql("select id, x + (select sum(x) from numbers) as x from numbers")
+    elif found == "behind a cache":
+        frame, told_apart = session.sql(ORDERED["First"]).cache(), "First"
+    elif found == "FlatMapGroupsInArrow":
+        frame = session.table("numbers").select("id", "x").groupBy("id")
+        frame = frame.applyInArrow(lambda group: group, "id long, x double")
+    else:
+        frame = session.sql(ORDERED[found])
+    message = rf"^key_columns and columns must be identical .*, got \['id', 'x'\], whose plan has {told_apart}, which"
+    with pytest.raises(ValueError, match=message):
+        noisy(frame, ["x"], assume_unique=True)
+    trusted = noisy(frame, ["x"], assume_unique=True, assume_repeatable=True)
+    assert trusted.columns == ["id", "x"]
+    frame.unpersist()
+
+
+def test_values_that_do_not_depend_on_order(session):
+    """Sums of integers and decimals, counts, extremes and medians are taken, and what is ordered beside them."""
+    table(session, rows=50).createOrReplaceTempView("numbers")
+    exact = "sum(n) as s, cast(sum(cast(f as decimal(10, 2))) as double) as d, count(*) as c, max(f) as m"
+    exact = f"{exact}, median(n) as e, first(x) as beside"
+    frame = session.sql(f"select id % 5 as id, {exact} from numbers group by id % 5")
+    assert noisy(frame, ["s", "d", "c", "m", "e"]).count() == 5
+    with pytest.raises(TypeError, match=r"^assume_repeatable must be"):
+        noisy(frame, ["s"], assume_repeatable=1)
 
 
 def test_what_is_no_frame(session):

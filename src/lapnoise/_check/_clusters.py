@@ -30,12 +30,13 @@ __all__ = [
     "number_type",
     "numpy_blocks",
     "one_mode",
+    "orderless_plan",
     "output_format",
     "pairs",
     "pandas_partitions",
     "person_type",
     "plain_type",
-    "repeatable_keys",
+    "repeatable_columns",
     "rows_written",
     "shared_folder",
     "spark_frame",
@@ -125,13 +126,24 @@ def classic_session(classic: bool) -> None:
         raise TypeError("df must belong to a session in this process, got one of Spark Connect: use keyed noise there")
 
 
-def repeatable_keys(repeatable: bool, key_columns: Sequence[str]) -> None:
-    """Refuse keys that are others each time, and rows that are chosen at random."""
+def repeatable_columns(repeatable: bool, names: Sequence[str]) -> None:
+    """Refuse keys and values that are others each time, and rows that are chosen at random."""
     if not repeatable:
         raise ValueError(
-            f"key_columns must be the same each time they are computed, got {list(key_columns)}, which come from "
+            f"key_columns and columns must be the same each time they are computed, got {list(names)}, which come from "
             "random or given-out numbers such as uuid, rand or monotonically_increasing_id, so that noise would be "
             "drawn anew: take columns of the data, or write the frame first and read it back"
+        )
+
+
+def orderless_plan(found: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse keys and values that may depend on the order in which rows come."""
+    if found:
+        raise ValueError(
+            f"key_columns and columns must be identical whenever they are computed, got {list(names)}, whose plan has "
+            f"{', '.join(found)}, which may depend on the order of rows, so that noise would be drawn anew: write the "
+            "frame first and read it back, or sum integers or decimals; or pass assume_repeatable=True where you know "
+            "better"
         )
 
 

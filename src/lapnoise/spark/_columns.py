@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["arrow_types", "mapped", "noised_schema", "selected", "verify_keys", "verify_repeatable_keys"]
+__all__ = ["arrow_types", "mapped", "noised_schema", "selected", "verify_keys"]
 
 
 def arrow_types(frame: DataFrame, names: Iterable[str]) -> dict[str, tuple[pa.DataType, str]]:
@@ -96,16 +96,6 @@ def selected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
 
 def _numbered(frame: DataFrame) -> DataFrame:
     return frame.toDF(*(f"a{i}" for i in range(len(frame.columns))))
-
-
-def verify_repeatable_keys(frame: DataFrame, key_columns: Sequence[str]) -> None:
-    """Refuse keys that Spark would make anew each time that it computes them; no job runs.
-
-    What the plan of the key columns alone holds counts: other columns may be random.
-    """
-    plan = getattr(selected(frame, key_columns), "_jdf", None)
-    if plan is not None:  # a frame of Spark Connect has no plan here
-        _check.repeatable_keys(bool(plan.queryExecution().optimizedPlan().deterministic()), key_columns)
 
 
 def verify_keys(frame: DataFrame, key_columns: Sequence[str]) -> None:

@@ -53,7 +53,9 @@ def parallel_noise(
     ----------
     rdd : RDD
         With ``path`` numbers; else pairs (key, number), whose keys are integers, text, bytes, or tuples of these. None
-        and NaN are missing numbers and become NaN; a discrete mechanism refuses them.
+        and NaN are missing numbers and become NaN; a discrete mechanism refuses them. Keys and numbers must come out
+        identical whenever they are computed, else noise is drawn anew: an RDD shows nothing by which that is seen, and
+        sums of floats after a shuffle do not, nor do places in a partition.
     mechanism : mechanism
         As in `release` with ``path``, else as in `add_noise`.
     path : str or path-like, optional
