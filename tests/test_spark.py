@@ -1,10 +1,12 @@
 """Noise and statistics on two executors: the same bytes whatever Spark does, or drawn and written once."""
 
+import concurrent.futures
 import math
 import os
 import pickle
 import sys
 import textwrap
+from pathlib import Path
 
 import fresh_process
 import numpy as np
@@ -17,10 +19,12 @@ from lapnoise import (
     DiscreteLaplaceMechanism,
     GaussianMechanism,
     LaplaceMechanism,
+    OutputError,
     PrivacyLedger,
     RequestRefusedError,
     SeededNoiseWarning,
     TruncatedLaplaceMechanism,
+    _check,
     default_rng,
     queries,
     spark,
@@ -28,6 +32,7 @@ from lapnoise import (
 from lapnoise._keyed_release import KeyedRelease
 from lapnoise._record_batches import keyed_batches
 from lapnoise._row_keys import from_numpy
+from lapnoise.spark._place import Place
 
 pytestmark = spark_cluster.java
 
@@ -613,6 +618,80 @@ def test_a_path_that_exists(session, tmp_path):
         spark.release(table(session), tmp_path / "out", columns="x", mechanism=LAPLACE, ledger=ledger)
     assert (tmp_path / "out" / "kept").exists()
     assert ledger.spent.epsilon == 0
+
+
+@pytest.mark.parametrize("mechanism", [LAPLACE, LaplaceMechanism(epsilon=1, sensitivity=10)], ids=["bound", "free"])
+def test_releases_to_one_path(session, tmp_path, mechanism):
+    """Of three at once one is published, each row once; the others fail by name, and nothing of them stays."""
+    ledger = PrivacyLedger(3)
+    frame = session.range(40).selectExpr("id", "100D as x")
+
+    def publish(_):
+        try:
+            return told(spark.release(frame, tmp_path / "out", columns="x", mechanism=mechanism, ledger=ledger))
+        except (OutputError, ValueError) as error:
+            return str(error)
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(publish, range(3)))
+    (published,) = [rows for rows in found if isinstance(rows, list)]
+    errors = [error for error in found if isinstance(error, str)]
+
+    assert [row[0] for row in published] == list(range(40))
+    assert told(session.read.parquet(str(tmp_path / "out"))) == published
+    assert len(errors) == 2
+    assert all(error.startswith("path must not exist") for error in errors)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_path_that_is_taken_meanwhile(session, tmp_path):
+    """What somebody else writes while the release is written stays, and the release does not."""
+    ledger = PrivacyLedger(1)
+    out = tmp_path / "out"
+    frame = session.range(10).selectExpr("id", "100D as x")
+    taken = frame.mapInArrow(spark_cluster.take(out), frame.schema)
+    with pytest.raises(OutputError, match=r"^path must not exist when a release is published, got") as caught:
+        spark.release(taken, out, columns="x", mechanism=LAPLACE, ledger=ledger)
+    assert "as entry 1 of the ledger, and stays so" in caught.value.__notes__[0]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert [path.name for path in out.iterdir()] == ["kept"]
+
+
+def test_moving_to_a_place(session, tmp_path, monkeypatch):
+    """A folder moves to where nothing is, through Hadoop too, and never over or into what appeared in between."""
+    for scheme in ("file", "other"):
+        folder = tmp_path / scheme
+        place = Place(session, folder / "out")
+        monkeypatch.setattr(place, "_local", lambda scheme=scheme: scheme == "file")
+        with place.attempt() as beside:
+            Path(beside.removeprefix("file:")).mkdir(parents=True)
+            (Path(beside.removeprefix("file:")) / "part").touch()
+        assert [path.name for path in folder.rglob("*")] == ["out", "part"]
+        late = Place(session, folder / "late")
+        monkeypatch.setattr(late, "_local", lambda scheme=scheme: scheme == "file")
+        attempt = late.attempt()
+        Path(attempt.__enter__().removeprefix("file:")).mkdir()
+        (folder / "late").mkdir()
+        (folder / "late" / "kept").touch()
+        monkeypatch.setattr(late, "_there", lambda: False)
+        with pytest.raises(OutputError, match="somebody else"):
+            attempt.__exit__(None, None, None)
+        assert sorted(path.name for path in folder.rglob("*")) == ["kept", "late", "out", "part"]
+
+
+def test_a_release_that_is_interrupted(session, tmp_path, monkeypatch):
+    """An interrupt after the files were written leaves none of them."""
+    given = _check.rows_written
+
+    def interrupted(*arguments):
+        given(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_check, "rows_written", interrupted)
+    mechanism = LaplaceMechanism(epsilon=1, sensitivity=10)
+    with pytest.raises(KeyboardInterrupt):
+        spark.release(table(session, rows=10), tmp_path / "out", columns="x", mechanism=mechanism)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_that_come_and_go(session, tmp_path):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from lapnoise._check._rules import shown
+from lapnoise.errors import OutputError
 
 __all__ = [
     "classic_session",
@@ -35,6 +36,7 @@ __all__ = [
     "pairs",
     "pandas_partitions",
     "person_type",
+    "place_not_taken",
     "plain_type",
     "repeatable_columns",
     "rows_written",
@@ -153,6 +155,15 @@ def new_path(path: str, exists: bool) -> None:
         raise ValueError(f"path must not exist yet, got {path!r}: a release is written once")
 
 
+def place_not_taken(path: str, free: bool) -> None:
+    """Refuse to publish where somebody else was first."""
+    if not free:
+        raise OutputError(
+            f"path must not exist when a release is published, got {path!r}, which somebody else wrote meanwhile: "
+            "nothing of this release was kept"
+        )
+
+
 def output_format(value: Any, known: Sequence[str]) -> str:
     """Return a format that keeps types."""
     if value not in known:
@@ -165,7 +176,7 @@ def rows_written(counted: int, written: int, path: str) -> None:
     if counted != written:
         raise ValueError(
             f"the frame must have the same rows each time it is computed, got {counted} rows and then {written}, so "
-            f"that {path!r} was removed: give mechanism a changed that does not depend on their number"
+            f"that nothing was written to {path!r}: give mechanism a changed that does not depend on their number"
         )
 
 

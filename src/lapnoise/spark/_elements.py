@@ -84,18 +84,20 @@ def parallel_noise(
     named = "spark.parallel_noise" if label is None else label
     kind = int if _is_whole(mechanism) else float
 
-    # A pattern is listed in the order of names; a folder in whatever order its file system has.
-    files = f"{place.path}/part-*" if given.getNumPartitions() else place.path
-
-    def read() -> RDD[Any]:
+    def read(folder: str) -> RDD[Any]:
+        # A pattern is listed in the order of names; a folder in whatever order its file system has.
+        files = f"{folder}/part-*" if given.getNumPartitions() else folder
         return given.context.textFile(files).map(kind)
 
-    def write(bound: Any) -> None:
-        given.mapPartitions(DrawnNumbers(bound).run).map(repr).saveAsTextFile(place.path)
+    def write(bound: Any, folder: str) -> None:
+        given.mapPartitions(DrawnNumbers(bound).run).map(repr).saveAsTextFile(folder)
 
-    charge = DrawnCharge(ledger, named, data_version)
-    write_once(place, mechanism, (COLUMN,), charge, given.count, write, lambda: read().count())
-    return read()
+    def count_written(folder: str) -> int:
+        # Where there is no file Hadoop takes a folder with such a name for a hidden one.
+        return read(folder).count() if given.getNumPartitions() else 0
+
+    write_once(place, mechanism, (COLUMN,), DrawnCharge(ledger, named, data_version), given.count, write, count_written)
+    return read(place.path)
 
 
 def _keyed(
