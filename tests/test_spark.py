@@ -377,6 +377,39 @@ def test_a_release_id_is_charged_once(session, tmp_path):
     assert ledger.verify().ok
 
 
+def test_a_cast_is_another_release(session):
+    """The ledger refuses keys and values of another kind, and pairs for a frame; another width is the same noise."""
+    ledger = PrivacyLedger(1)
+    frame = session.range(20).selectExpr("id", "cast(id as double) as value")
+    trusted = {"columns": ["value"], "ledger": ledger, "assume_unique": True}
+    noisy(frame, **trusted)
+    noisy(frame.selectExpr("cast(id as int) as id", "value"), **trusted)
+    for expressions, message in [
+        (["cast(id as string) as id", "value"], "key_columns"),
+        (["date_add(date'1970-01-01', cast(id as int)) as id", "value"], "key_columns"),
+        (["id", "cast(value as float) as value"], "columns"),
+        (["id", "cast(value as int) as value"], "columns"),
+    ]:
+        with pytest.raises(RequestRefusedError, match=rf"as entry 1, which differs in {message}$"):
+            noisy(frame.selectExpr(*expressions), **trusted)
+
+    def paired(pairs, **changes):
+        options = {"mechanism": LAPLACE, "release_id": "pairs", "secret": SECRET, "ledger": PrivacyLedger(1), **changes}
+        return spark.parallel_noise(session.sparkContext.parallelize(pairs, 2), **options)
+
+    with pytest.raises(RequestRefusedError, match=r"as entry 1, which differs in columns, inputs, key_columns$"):
+        paired([(1, 1.0)], release_id=ID, ledger=ledger)
+    ledger = PrivacyLedger(1)
+    paired([(1, 1.0), (2, 2.0)], ledger=ledger)
+    paired([(3, 1.0)], ledger=ledger)
+    for key in ("1", (1, 0), b"1"):
+        with pytest.raises(RequestRefusedError, match=r"differs in key_columns$"):
+            paired([(key, 1.0)], ledger=ledger)
+    with pytest.raises(RequestRefusedError, match=r"differs in key_columns$"):
+        paired([(1, 1.0), ("1", 1.0)], ledger=ledger)
+    assert ledger.spent.epsilon == 1
+
+
 def test_nothing_is_charged_for_what_is_refused(session):
     """Bad arguments and repeated keys are refused before the charge."""
     ledger = PrivacyLedger(1)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from lapnoise import _check
 from lapnoise._cluster_charge import KeyedCharge
 from lapnoise._keyed_release import KeyedRelease
-from lapnoise._record_batches import keyed_batches
-from lapnoise.spark._columns import mapped, noised_schema, verify_keys
+from lapnoise._record_batches import column_kinds, keyed_batches
+from lapnoise.spark._columns import arrow_types, mapped, noised_schema, verify_keys
 from lapnoise.spark._repeatable import verify_repeatable
 from lapnoise.spark._session import frame_of
 
@@ -93,8 +93,8 @@ def add_noise(
     BudgetExhaustedError
         If the charge does not fit.
     RequestRefusedError
-        If the release id was charged for anything else: other parameters, columns or keys, another ``data_version``,
-        label or secret.
+        If the release id was charged for anything else: other parameters, columns or keys, other kinds of these
+        (text of an integer, float of a double), another ``data_version``, label or secret.
 
     Notes
     -----
@@ -124,5 +124,6 @@ def add_noise(
     verify_repeatable(frame, keys, noised, trusted)
     if not assume_unique:
         verify_keys(frame, batches.key_columns)
-    charge.make(mechanism, noised, keys)
+    types = arrow_types(frame, [*noised, *keys])
+    charge.make(mechanism, column_kinds(noised, types), column_kinds(keys, types))
     return mapped(frame, batches, schema)
