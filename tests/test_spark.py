@@ -165,7 +165,7 @@ def test_a_union_is_the_whole(session, wanted):
 
     assert told(noisy(one).union(noisy(other))) == wanted
     assert told(noisy(one.union(other))) == wanted
-    with pytest.raises(ValueError, match=r"^key_columns must tell every row .* of which one key has 2 rows"):
+    with pytest.raises(ValueError, match=r"^key_columns must tell every row .* but several rows share one key"):
         noisy(one.union(one))
 
 
@@ -445,7 +445,7 @@ BAD = {
     "key column 'others' must be integers, bool, dates, .* got type array": {"key_columns": ["others"]},
     "key column 'money' must be integers, bool, dates, .* got Arrow type decimal": {"key_columns": ["money"]},
     "key column 'maybe' must not have missing entries, got at least one": {"key_columns": ["id", "maybe"]},
-    r"key_columns must tell every row from all others, got \['flag'\], of which one key has 25 rows": {
+    r"key_columns must tell every row from all others, got \['flag'\], but several rows share one key": {
         "key_columns": ["flag"]
     },
     "secret must have at least 32 bytes, got 31": {"secret": bytes(31)},
@@ -795,7 +795,7 @@ def test_keys_of_pairs(session):
     release = KeyedRelease(SECRET, ID)
     identities = release.identities([from_numpy("t", np.array(["a", "a", "b"])), from_numpy("i", np.array([1, 2, 1]))])
     assert [value for _, value in found] == release.column(DISCRETE, "value").add_noise([5, 5, 5], identities).tolist()
-    with pytest.raises(ValueError, match=r"^key_columns must tell every row .* one key has 3 rows"):
+    with pytest.raises(ValueError, match=r"^key_columns must tell every row .* several rows share one key"):
         noised([("a", 1), ("b", 2), ("a", 3), ("a", 4)])
     for pairs, message in [
         ([(0.5, 1)], "must be integers, bool, dates"),

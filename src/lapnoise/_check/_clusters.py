@@ -101,12 +101,15 @@ def drawn_mechanism(mechanism: Any, kinds: tuple[type, ...]) -> None:
         raise TypeError(f"mechanism must be one of {told}, got {type(mechanism).__name__}")
 
 
-def no_repeated_keys(most: int, key_columns: Sequence[str]) -> None:
-    """Refuse keys that several rows have: equal values in these would get equal noise."""
-    if most > 1:
+def no_repeated_keys(repeated: bool, key_columns: Sequence[str]) -> None:
+    """Refuse keys that several rows have: equal values in these would get equal noise.
+
+    How many they are is told by no message: it is a value of the data.
+    """
+    if repeated:
         raise ValueError(
-            f"key_columns must tell every row from all others, got {list(key_columns)}, of which one key has "
-            f"{most} rows; name further columns of the data"
+            f"key_columns must tell every row from all others, got {list(key_columns)}, but several rows "
+            "share one key; name further columns of the data"
         )
 
 

@@ -116,8 +116,8 @@ def _keyed(
     charge = KeyedCharge(ledger, release, data_version, label)
     kinds = "trusted"
     if not assume_unique:
-        most, kinds = _keys_of(rdd, pairs)
-        _check.no_repeated_keys(most, ["key"])
+        repeated, kinds = _keys_of(rdd, pairs)
+        _check.no_repeated_keys(repeated, ["key"])
     charge.make(mechanism, {COLUMN: "number"}, {"key": kinds}, "pairs")
     return rdd.mapPartitions(pairs.run)
 
@@ -194,8 +194,8 @@ def _is_whole(mechanism: Any) -> bool:
     return isinstance(mechanism, DiscreteLaplaceMechanism) or getattr(mechanism, "integers", False)
 
 
-def _keys_of(rdd: RDD[Any], pairs: KeyedPairs) -> tuple[int, str]:
-    """Return how many rows the most frequent key has, and of what kinds the parts of keys are.
+def _keys_of(rdd: RDD[Any], pairs: KeyedPairs) -> tuple[bool, str]:
+    """Return whether several rows have one key, and of what kinds the parts of keys are.
 
     One job over identities of 16 bytes a row, and a text for each batch.
     """
@@ -210,7 +210,7 @@ def _keys_of(rdd: RDD[Any], pairs: KeyedPairs) -> tuple[int, str]:
             for number in np.unique(target):
                 yield int(number), found[target == number].tobytes()
 
-    def gathered(given: Iterable[bytes | str]) -> Iterator[int | str]:
+    def gathered(given: Iterable[bytes | str]) -> Iterator[bool | str]:
         kinds, blobs = set(), []
         for part in given:
             if isinstance(part, str):
@@ -219,9 +219,8 @@ def _keys_of(rdd: RDD[Any], pairs: KeyedPairs) -> tuple[int, str]:
                 blobs.append(part)
         yield from kinds
         found = np.frombuffer(b"".join(blobs), np.uint64).reshape(-1, 2)
-        if found.size:
-            yield int(np.unique(found, axis=0, return_counts=True)[1].max())
+        yield len(np.unique(found, axis=0)) < len(found)
 
     found = rdd.mapPartitions(spread).partitionBy(parts, int).values().mapPartitions(gathered).collect()
     kinds = "; ".join(sorted(entry for entry in found if isinstance(entry, str)))
-    return max((entry for entry in found if isinstance(entry, int)), default=0), kinds
+    return any(entry is True for entry in found), kinds
