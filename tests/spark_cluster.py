@@ -151,6 +151,17 @@ def another_row_later(folder):
     return task
 
 
+def take(folder):
+    """Return a task that makes a folder with a file."""
+
+    def task(batches):
+        Path(folder).mkdir(exist_ok=True)
+        (Path(folder) / "kept").touch()
+        yield from batches
+
+    return task
+
+
 def batch_lengths(batches):
     """Give the number of rows of each batch."""
     import pyarrow as pa

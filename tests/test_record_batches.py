@@ -17,7 +17,7 @@ from lapnoise import (
 )
 from lapnoise._cluster_charge import DrawnCharge, KeyedCharge
 from lapnoise._keyed_release import KeyedRelease
-from lapnoise._record_batches import DrawnBatches, keyed_batches, result_types
+from lapnoise._record_batches import DrawnBatches, column_kinds, keyed_batches, result_types
 from lapnoise._row_keys import from_numpy
 
 SECRET = bytes(range(40))
@@ -135,9 +135,10 @@ def test_what_is_pickled():
     assert repr(batches.rows) == "KeyedRows()"
 
 
-def charge(ledger, *, secret=SECRET, version=None, mechanism=LAPLACE, columns=("x",), keys=("id",), label=None):
+def charge(ledger, *, secret=SECRET, version=None, columns=("x",), keys=("id",), number="float64", key="integer"):
     """Charge a release."""
-    KeyedCharge(ledger, release(secret), version, label).make(mechanism, columns, keys)
+    charged = KeyedCharge(ledger, release(secret), version, None)
+    charged.make(LAPLACE, dict.fromkeys(columns, number), dict.fromkeys(keys, key))
 
 
 def test_a_check_value_tells_no_key():
@@ -163,9 +164,32 @@ def test_keyed_noise_is_charged_once(tmp_path):
         charge(ledger, version="2")
     with pytest.raises(RequestRefusedError, match=r"differs in secret_check$"):
         charge(ledger, secret=SECRET[::-1])
+    with pytest.raises(RequestRefusedError, match=r"differs in columns$"):
+        charge(ledger, number="float32")
+    with pytest.raises(RequestRefusedError, match=r"differs in key_columns$"):
+        charge(ledger, key="text")
+    with pytest.raises(RequestRefusedError, match=r"differs in inputs$"):
+        KeyedCharge(ledger, release(), None, None).make(LAPLACE, {"x": "float64"}, {"id": "integer"}, "pairs")
     with pytest.raises(BudgetExhaustedError):
-        KeyedCharge(ledger, release(name="another"), None, None).make(LAPLACE, ["x"], ["id"])
+        KeyedCharge(ledger, release(name="another"), None, None).make(LAPLACE, {"x": "float64"}, {"id": "integer"})
     assert len(ledger.entries()) == 1
+
+
+def test_kinds_of_columns():
+    """Width and layout do not matter to noise; all else that a cast changes has a name of its own."""
+    types = {
+        "integer": [pa.int8(), pa.int64(), pa.uint64()],
+        "bool": [pa.bool_()],
+        "date": [pa.date32(), pa.date64()],
+        "time": [pa.timestamp("s"), pa.timestamp("us", "UTC")],
+        "text": [pa.string(), pa.large_string()],
+        "binary": [pa.binary(), pa.large_binary(), pa.binary(3)],
+        "float32": [pa.float32()],
+        "float64": [pa.float64()],
+    }
+    for wanted, kinds in types.items():
+        named = {str(kind): (kind, str(kind)) for kind in kinds}
+        assert column_kinds(named, named) == dict.fromkeys(named, wanted)
 
 
 def test_the_order_of_names_is_no_difference():
@@ -182,7 +206,7 @@ def test_a_request_of_another_kind_keeps_its_id():
     ledger.release(LAPLACE, [1.0], label="one", request_id="r")
     with pytest.raises(RequestRefusedError, match=r"^release_id 'r'"):
         charge(ledger)
-    KeyedCharge(ledger, release(name="s"), None, None).make(LAPLACE, ["x"], ["id"])
+    KeyedCharge(ledger, release(name="s"), None, None).make(LAPLACE, {"x": "float64"}, {"id": "integer"})
     with pytest.raises(RequestRefusedError, match=r"^request_id 's'"):
         ledger.release(LAPLACE, [1.0], label="s", request_id="s")
 

@@ -1,10 +1,12 @@
 """Noise and statistics on two executors: the same bytes whatever Spark does, or drawn and written once."""
 
+import concurrent.futures
 import math
 import os
 import pickle
 import sys
 import textwrap
+from pathlib import Path
 
 import fresh_process
 import numpy as np
@@ -17,10 +19,12 @@ from lapnoise import (
     DiscreteLaplaceMechanism,
     GaussianMechanism,
     LaplaceMechanism,
+    OutputError,
     PrivacyLedger,
     RequestRefusedError,
     SeededNoiseWarning,
     TruncatedLaplaceMechanism,
+    _check,
     default_rng,
     queries,
     spark,
@@ -28,6 +32,7 @@ from lapnoise import (
 from lapnoise._keyed_release import KeyedRelease
 from lapnoise._record_batches import keyed_batches
 from lapnoise._row_keys import from_numpy
+from lapnoise.spark._place import Place
 
 pytestmark = spark_cluster.java
 
@@ -160,7 +165,7 @@ def test_a_union_is_the_whole(session, wanted):
 
     assert told(noisy(one).union(noisy(other))) == wanted
     assert told(noisy(one.union(other))) == wanted
-    with pytest.raises(ValueError, match=r"^key_columns must tell every row .* of which one key has 2 rows"):
+    with pytest.raises(ValueError, match=r"^key_columns must tell every row .* but several rows share one key"):
         noisy(one.union(one))
 
 
@@ -372,6 +377,39 @@ def test_a_release_id_is_charged_once(session, tmp_path):
     assert ledger.verify().ok
 
 
+def test_a_cast_is_another_release(session):
+    """The ledger refuses keys and values of another kind, and pairs for a frame; another width is the same noise."""
+    ledger = PrivacyLedger(1)
+    frame = session.range(20).selectExpr("id", "cast(id as double) as value")
+    trusted = {"columns": ["value"], "ledger": ledger, "assume_unique": True}
+    noisy(frame, **trusted)
+    noisy(frame.selectExpr("cast(id as int) as id", "value"), **trusted)
+    for expressions, message in [
+        (["cast(id as string) as id", "value"], "key_columns"),
+        (["date_add(date'1970-01-01', cast(id as int)) as id", "value"], "key_columns"),
+        (["id", "cast(value as float) as value"], "columns"),
+        (["id", "cast(value as int) as value"], "columns"),
+    ]:
+        with pytest.raises(RequestRefusedError, match=rf"as entry 1, which differs in {message}$"):
+            noisy(frame.selectExpr(*expressions), **trusted)
+
+    def paired(pairs, **changes):
+        options = {"mechanism": LAPLACE, "release_id": "pairs", "secret": SECRET, "ledger": PrivacyLedger(1), **changes}
+        return spark.parallel_noise(session.sparkContext.parallelize(pairs, 2), **options)
+
+    with pytest.raises(RequestRefusedError, match=r"as entry 1, which differs in columns, inputs, key_columns$"):
+        paired([(1, 1.0)], release_id=ID, ledger=ledger)
+    ledger = PrivacyLedger(1)
+    paired([(1, 1.0), (2, 2.0)], ledger=ledger)
+    paired([(3, 1.0)], ledger=ledger)
+    for key in ("1", (1, 0), b"1"):
+        with pytest.raises(RequestRefusedError, match=r"differs in key_columns$"):
+            paired([(key, 1.0)], ledger=ledger)
+    with pytest.raises(RequestRefusedError, match=r"differs in key_columns$"):
+        paired([(1, 1.0), ("1", 1.0)], ledger=ledger)
+    assert ledger.spent.epsilon == 1
+
+
 def test_nothing_is_charged_for_what_is_refused(session):
     """Bad arguments and repeated keys are refused before the charge."""
     ledger = PrivacyLedger(1)
@@ -407,7 +445,7 @@ BAD = {
     "key column 'others' must be integers, bool, dates, .* got type array": {"key_columns": ["others"]},
     "key column 'money' must be integers, bool, dates, .* got Arrow type decimal": {"key_columns": ["money"]},
     "key column 'maybe' must not have missing entries, got at least one": {"key_columns": ["id", "maybe"]},
-    r"key_columns must tell every row from all others, got \['flag'\], of which one key has 25 rows": {
+    r"key_columns must tell every row from all others, got \['flag'\], but several rows share one key": {
         "key_columns": ["flag"]
     },
     "secret must have at least 32 bytes, got 31": {"secret": bytes(31)},
@@ -441,10 +479,73 @@ def test_keys_that_spark_gives_out(session):
         "*", "uuid() as own", "monotonically_increasing_id() as i", "rand() as r"
     )
     for key in ("own", "i", "r > 2"):
-        with pytest.raises(ValueError, match=r"^key_columns must be the same each time they are computed, got"):
+        with pytest.raises(ValueError, match=r"^key_columns and columns must be the same each time .* got"):
             noisy(frame.withColumn("r > 2", frame.r > 2), ["x"], key_columns=["id", key], assume_unique=True)
     plain = noisy(frame, ["x"], assume_unique=True)
     assert [row[2] for row in told(plain)] == [row[2] for row in expected(50)]
+
+
+def test_values_that_spark_draws(session):
+    """A noised column that is random is refused like a key, behind a cache too; one that stays beside is not."""
+    frame = table(session, rows=50).selectExpr("id", "x", "uuid() as own", "x + rand() as moving")
+    cached = frame.cache()
+    assert cached.count() == 50
+    try:
+        for given in (frame, cached):
+            for columns, key in ((["moving"], "id"), (["x"], "own")):
+                with pytest.raises(ValueError, match=r"^key_columns and columns must be the same each time .* got"):
+                    noisy(given, columns, key_columns=key, assume_unique=True, assume_repeatable=True)
+        assert noisy(cached, ["x"]).count() == 50
+    finally:
+        cached.unpersist()
+
+
+ORDERED = {
+    "Sum of double": "select id, sum(x) as x from numbers group by id",
+    "Average of double": "select id, avg(n) as x from numbers group by id",
+    "StddevSamp": "select id, stddev(x) as x from numbers group by id",
+    "First": "select id, first(x) as x from numbers group by id",
+    "MaxBy": "select id, max_by(x, n) as x from numbers group by id",
+    "CollectList": "select id, cast(size(collect_list(x)) as double) as x from numbers group by id",
+    "Window": "select row_number() over (order by n) as id, x from numbers",
+    "GlobalLimit, LocalLimit": "select id, x from numbers limit 5",
+    "Offset": "select id, x from numbers offset 5",
+    "Sample": "select id, x from numbers tablesample (50 percent) repeatable (7)",
+}
+
+
+@pytest.mark.parametrize("found", [*ORDERED, "of a subquery", "behind a cache", "FlatMapGroupsInArrow"])
+def test_values_that_depend_on_order(session, found):
+    """What the order of rows may change is refused by its name, unless the caller knows better."""
+    table(session, rows=50).createOrReplaceTempView("numbers")
+    told_apart = found
+    if found == "of a subquery":
+        told_apart = "Sum of double"
+        frame = session.sql("select id, x + (select sum(x) from numbers) as x from numbers")
+    elif found == "behind a cache":
+        frame, told_apart = session.sql(ORDERED["First"]).cache(), "First"
+    elif found == "FlatMapGroupsInArrow":
+        frame = session.table("numbers").select("id", "x").groupBy("id")
+        frame = frame.applyInArrow(lambda group: group, "id long, x double")
+    else:
+        frame = session.sql(ORDERED[found])
+    message = rf"^key_columns and columns must be identical .*, got \['id', 'x'\], whose plan has {told_apart}, which"
+    with pytest.raises(ValueError, match=message):
+        noisy(frame, ["x"], assume_unique=True)
+    trusted = noisy(frame, ["x"], assume_unique=True, assume_repeatable=True)
+    assert trusted.columns == ["id", "x"]
+    frame.unpersist()
+
+
+def test_values_that_do_not_depend_on_order(session):
+    """Sums of integers and decimals, counts, extremes and medians are taken, and what is ordered beside them."""
+    table(session, rows=50).createOrReplaceTempView("numbers")
+    exact = "sum(n) as s, cast(sum(cast(f as decimal(10, 2))) as double) as d, count(*) as c, max(f) as m"
+    exact = f"{exact}, median(n) as e, first(x) as beside"
+    frame = session.sql(f"select id % 5 as id, {exact} from numbers group by id % 5")
+    assert noisy(frame, ["s", "d", "c", "m", "e"]).count() == 5
+    with pytest.raises(TypeError, match=r"^assume_repeatable must be"):
+        noisy(frame, ["s"], assume_repeatable=1)
 
 
 def test_what_is_no_frame(session):
@@ -552,6 +653,80 @@ def test_a_path_that_exists(session, tmp_path):
     assert ledger.spent.epsilon == 0
 
 
+@pytest.mark.parametrize("mechanism", [LAPLACE, LaplaceMechanism(epsilon=1, sensitivity=10)], ids=["bound", "free"])
+def test_releases_to_one_path(session, tmp_path, mechanism):
+    """Of three at once one is published, each row once; the others fail by name, and nothing of them stays."""
+    ledger = PrivacyLedger(3)
+    frame = session.range(40).selectExpr("id", "100D as x")
+
+    def publish(_):
+        try:
+            return told(spark.release(frame, tmp_path / "out", columns="x", mechanism=mechanism, ledger=ledger))
+        except (OutputError, ValueError) as error:
+            return str(error)
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(publish, range(3)))
+    (published,) = [rows for rows in found if isinstance(rows, list)]
+    errors = [error for error in found if isinstance(error, str)]
+
+    assert [row[0] for row in published] == list(range(40))
+    assert told(session.read.parquet(str(tmp_path / "out"))) == published
+    assert len(errors) == 2
+    assert all(error.startswith("path must not exist") for error in errors)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_path_that_is_taken_meanwhile(session, tmp_path):
+    """What somebody else writes while the release is written stays, and the release does not."""
+    ledger = PrivacyLedger(1)
+    out = tmp_path / "out"
+    frame = session.range(10).selectExpr("id", "100D as x")
+    taken = frame.mapInArrow(spark_cluster.take(out), frame.schema)
+    with pytest.raises(OutputError, match=r"^path must not exist when a release is published, got") as caught:
+        spark.release(taken, out, columns="x", mechanism=LAPLACE, ledger=ledger)
+    assert "as entry 1 of the ledger, and stays so" in caught.value.__notes__[0]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert [path.name for path in out.iterdir()] == ["kept"]
+
+
+def test_moving_to_a_place(session, tmp_path, monkeypatch):
+    """A folder moves to where nothing is, through Hadoop too, and never over or into what appeared in between."""
+    for scheme in ("file", "other"):
+        folder = tmp_path / scheme
+        place = Place(session, folder / "out")
+        monkeypatch.setattr(place, "_local", lambda scheme=scheme: scheme == "file")
+        with place.attempt() as beside:
+            Path(beside.removeprefix("file:")).mkdir(parents=True)
+            (Path(beside.removeprefix("file:")) / "part").touch()
+        assert [path.name for path in folder.rglob("*")] == ["out", "part"]
+        late = Place(session, folder / "late")
+        monkeypatch.setattr(late, "_local", lambda scheme=scheme: scheme == "file")
+        attempt = late.attempt()
+        Path(attempt.__enter__().removeprefix("file:")).mkdir()
+        (folder / "late").mkdir()
+        (folder / "late" / "kept").touch()
+        monkeypatch.setattr(late, "_there", lambda: False)
+        with pytest.raises(OutputError, match="somebody else"):
+            attempt.__exit__(None, None, None)
+        assert sorted(path.name for path in folder.rglob("*")) == ["kept", "late", "out", "part"]
+
+
+def test_a_release_that_is_interrupted(session, tmp_path, monkeypatch):
+    """An interrupt after the files were written leaves none of them."""
+    given = _check.rows_written
+
+    def interrupted(*arguments):
+        given(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_check, "rows_written", interrupted)
+    mechanism = LaplaceMechanism(epsilon=1, sensitivity=10)
+    with pytest.raises(KeyboardInterrupt):
+        spark.release(table(session, rows=10), tmp_path / "out", columns="x", mechanism=mechanism)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_rows_that_come_and_go(session, tmp_path):
     """A frame with more rows when it is written than when they were counted is refused, and nothing stays."""
     ledger = PrivacyLedger(1)
@@ -620,7 +795,7 @@ def test_keys_of_pairs(session):
     release = KeyedRelease(SECRET, ID)
     identities = release.identities([from_numpy("t", np.array(["a", "a", "b"])), from_numpy("i", np.array([1, 2, 1]))])
     assert [value for _, value in found] == release.column(DISCRETE, "value").add_noise([5, 5, 5], identities).tolist()
-    with pytest.raises(ValueError, match=r"^key_columns must tell every row .* one key has 3 rows"):
+    with pytest.raises(ValueError, match=r"^key_columns must tell every row .* several rows share one key"):
         noised([("a", 1), ("b", 2), ("a", 3), ("a", 4)])
     for pairs, message in [
         ([(0.5, 1)], "must be integers, bool, dates"),

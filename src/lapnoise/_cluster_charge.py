@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lapnoise import _check
@@ -18,8 +18,8 @@ class KeyedCharge:
     """What a keyed release costs.
 
     Under an id that was charged, the same release costs nothing: it is the same noise. Anything else under it is
-    refused: another mechanism, other columns or keys, another version of the data, another label, and another secret or
-    format too, under which noise would be new.
+    refused: another mechanism, other columns or keys or kinds of these, another container, version of the data or
+    label, and another secret or format too, under which noise would be new.
 
     Parameters
     ----------
@@ -40,14 +40,19 @@ class KeyedCharge:
         self._data_version = ledger_arguments.optional_text("data_version", data_version)
         self._label = ledger_arguments.text("label", release.release_id if label is None else label)
 
-    def make(self, mechanism: Any, columns: Sequence[str], key_columns: Sequence[str]) -> None:
-        """Charge, unless this very release was charged; RequestRefusedError where another one was."""
+    def make(
+        self, mechanism: Any, columns: Mapping[str, str], key_columns: Mapping[str, str], container: str = "table"
+    ) -> None:
+        """Charge, unless this very release was charged; RequestRefusedError where another one was.
+
+        Columns and keys are given with their kinds: a cast of either is another draw.
+        """
         if self._ledger is None:
             return
         told = {
-            "inputs": ["keyed"],
-            "columns": sorted(columns),
-            "key_columns": sorted(key_columns),
+            "inputs": ["keyed", container],
+            "columns": sorted([name, kind] for name, kind in columns.items()),
+            "key_columns": sorted([name, kind] for name, kind in key_columns.items()),
             "secret_check": self._release.check_value(),
             "data_version": self._data_version,
         }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise import _check
+from lapnoise import _check, _row_keys
 from lapnoise._arrow_keys import from_arrow, values_and_mask
 from lapnoise._keyed_release import KeyedColumn, KeyedRelease, KeyedRows
 from lapnoise.generator import Generator, default_rng
@@ -29,7 +29,17 @@ from lapnoise.mechanisms import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DRAWN", "DrawnBatches", "KeyedBatches", "draw", "keyed_batches", "result_types", "sample", "task_generator"]
+__all__ = [
+    "DRAWN",
+    "DrawnBatches",
+    "KeyedBatches",
+    "column_kinds",
+    "draw",
+    "keyed_batches",
+    "result_types",
+    "sample",
+    "task_generator",
+]
 
 DRAWN = (
     LaplaceMechanism,
@@ -158,6 +168,22 @@ def result_types(
         )
         noised = next(iter(batches.run([given])))
     return {name: noised.column(name).type for name in batches.names}
+
+
+def column_kinds(names: Iterable[str], types: Mapping[str, tuple[pa.DataType, str]]) -> dict[str, str]:
+    """Return the kind of each column, of numbers or of a key: what it is to noise, whatever its width and layout.
+
+    Under another kind a column has other noise, so that a ledger must know it.
+    """
+    import pyarrow as pa
+
+    def kind_of(name: str) -> str:
+        found = types[name][0]
+        if pa.types.is_floating(found):
+            return "float32" if pa.types.is_float32(found) else "float64"
+        return _row_keys.kind(from_arrow(name, pa.array([], found)))
+
+    return {name: kind_of(name) for name in names}
 
 
 def _verify_numbers(name: str, kind: pa.DataType, told: str, whole: bool) -> None:

@@ -30,12 +30,14 @@ from numpy.typing import NDArray
 
 from lapnoise import _check
 
-__all__ = ["KEY_FORMAT", "BytesColumn", "IntegerColumn", "KeyColumn", "from_numpy", "hash_rows", "microseconds"]
+__all__ = ["KEY_FORMAT", "BytesColumn", "IntegerColumn", "KeyColumn", "from_numpy", "hash_rows", "kind", "microseconds"]
 
 KEY_FORMAT = 1
 """Number of the encoding above; it changes when identities change."""
 
 INTEGER, NEGATIVE, LARGE, BOOL, DATE, TIME, TEXT, BINARY = range(1, 9)
+
+_KINDS = {INTEGER: "integer", BOOL: "bool", DATE: "date", TIME: "time", TEXT: "text", BINARY: "binary"}
 
 _BLOCK = 1 << 12
 """Rows that are hashed at a time: 160 KiB of states, which stay in L2."""
@@ -95,6 +97,11 @@ def hash_rows(columns: Sequence[KeyColumn], key: NDArray[np.uint64]) -> NDArray[
 def length(column: KeyColumn) -> int:
     """Return the number of rows."""
     return column.values.size if isinstance(column, IntegerColumn) else column.offsets.size - 1
+
+
+def kind(column: KeyColumn) -> str:
+    """Return what a part of keys is: parts of two kinds are never one part, whatever they hold."""
+    return _KINDS[column.tag]
 
 
 def from_numpy(name: str, values: Any) -> KeyColumn:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from lapnoise._check._rules import shown
+from lapnoise.errors import OutputError
 
 __all__ = [
     "classic_session",
@@ -31,13 +32,15 @@ __all__ = [
     "numpy_blocks",
     "one_column_name",
     "one_mode",
+    "orderless_plan",
     "output_format",
     "pairs",
     "pandas_partitions",
     "path_without_patterns",
     "person_type",
+    "place_not_taken",
     "plain_type",
-    "repeatable_keys",
+    "repeatable_columns",
     "rows_written",
     "shared_folder",
     "spark_frame",
@@ -118,12 +121,15 @@ def drawn_mechanism(mechanism: Any, kinds: tuple[type, ...]) -> None:
         raise TypeError(f"mechanism must be one of {told}, got {type(mechanism).__name__}")
 
 
-def no_repeated_keys(most: int, key_columns: Sequence[str]) -> None:
-    """Refuse keys that several rows have: equal values in these would get equal noise."""
-    if most > 1:
+def no_repeated_keys(repeated: bool, key_columns: Sequence[str]) -> None:
+    """Refuse keys that several rows have: equal values in these would get equal noise.
+
+    How many they are is told by no message: it is a value of the data.
+    """
+    if repeated:
         raise ValueError(
-            f"key_columns must tell every row from all others, got {list(key_columns)}, of which one key has "
-            f"{most} rows; name further columns of the data"
+            f"key_columns must tell every row from all others, got {list(key_columns)}, but several rows "
+            "share one key; name further columns of the data"
         )
 
 
@@ -145,13 +151,24 @@ def classic_session(classic: bool) -> None:
         raise TypeError("df must belong to a session in this process, got one of Spark Connect: use keyed noise there")
 
 
-def repeatable_keys(repeatable: bool, key_columns: Sequence[str]) -> None:
-    """Refuse keys that are others each time, and rows that are chosen at random."""
+def repeatable_columns(repeatable: bool, names: Sequence[str]) -> None:
+    """Refuse keys and values that are others each time, and rows that are chosen at random."""
     if not repeatable:
         raise ValueError(
-            f"key_columns must be the same each time they are computed, got {list(key_columns)}, which come from "
+            f"key_columns and columns must be the same each time they are computed, got {list(names)}, which come from "
             "random or given-out numbers such as uuid, rand or monotonically_increasing_id, so that noise would be "
             "drawn anew: take columns of the data, or write the frame first and read it back"
+        )
+
+
+def orderless_plan(found: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse keys and values that may depend on the order in which rows come."""
+    if found:
+        raise ValueError(
+            f"key_columns and columns must be identical whenever they are computed, got {list(names)}, whose plan has "
+            f"{', '.join(found)}, which may depend on the order of rows, so that noise would be drawn anew: write the "
+            "frame first and read it back, or sum integers or decimals; or pass assume_repeatable=True where you know "
+            "better"
         )
 
 
@@ -159,6 +176,15 @@ def new_path(path: str, exists: bool) -> None:
     """Refuse to write over something."""
     if exists:
         raise ValueError(f"path must not exist yet, got {path!r}: a release is written once")
+
+
+def place_not_taken(path: str, free: bool) -> None:
+    """Refuse to publish where somebody else was first."""
+    if not free:
+        raise OutputError(
+            f"path must not exist when a release is published, got {path!r}, which somebody else wrote meanwhile: "
+            "nothing of this release was kept"
+        )
 
 
 def output_format(value: Any, known: Sequence[str]) -> str:
@@ -173,7 +199,7 @@ def rows_written(counted: int, written: int, path: str) -> None:
     if counted != written:
         raise ValueError(
             f"the frame must have the same rows each time it is computed, got {counted} rows and then {written}, so "
-            f"that {path!r} was removed: give mechanism a changed that does not depend on their number"
+            f"that nothing was written to {path!r}: give mechanism a changed that does not depend on their number"
         )
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from lapnoise import _check
 from lapnoise._cluster_charge import KeyedCharge
 from lapnoise._keyed_release import KeyedRelease
-from lapnoise._record_batches import keyed_batches
+from lapnoise._record_batches import column_kinds, keyed_batches
 from lapnoise.dask._blocks import ELEMENT, INDEX, KeyedBlock, noised_dtype
 from lapnoise.dask._collections import array_or_none, frame_of
-from lapnoise.dask._partitions import Partition, noised_meta, verify_keys
+from lapnoise.dask._partitions import Partition, arrow_types, noised_meta, verify_keys
 
 if TYPE_CHECKING:
     from dask.array import Array
@@ -87,8 +87,9 @@ def add_noise(
     BudgetExhaustedError
         If the charge does not fit.
     RequestRefusedError
-        If the release id was charged for anything else: other parameters, columns or keys, another ``data_version``,
-        label or secret.
+        If the release id was charged for anything else: other parameters, columns or keys, other kinds of these
+        (text of an integer, float of a double), another ``data_version``, label or secret. Objects as keys are one
+        kind, whatever they are.
 
     Notes
     -----
@@ -120,7 +121,10 @@ def add_noise(
     meta = noised_meta(frame, batches)
     if not _check.flag("assume_unique", assume_unique):
         verify_keys(frame, batches)
-    charge.make(mechanism, noised, keys)
+    types = arrow_types(frame, [*noised, *keys])
+    # What objects are is known where the rows are.
+    told = {name: "objects" if types[name][1] == "object" else kind for name, kind in column_kinds(keys, types).items()}
+    charge.make(mechanism, column_kinds(noised, types), told)
     return frame.map_partitions(Partition(batches).noised, meta=meta)
 
 
@@ -133,6 +137,7 @@ def _noised_array(
     charge = KeyedCharge(ledger, release, data_version, label)
     kind = noised_dtype(array, batches)
     block = KeyedBlock(batches, array.shape)
+    told = array.dtype.newbyteorder("=").name if array.dtype.kind == "f" else "integer"
     # Under another shape elements have other places, and so another draw: the ledger refuses that.
-    charge.make(mechanism, [ELEMENT], [f"{INDEX} in {array.shape}"])
+    charge.make(mechanism, {ELEMENT: told}, {f"{INDEX} in {array.shape}": "integer"}, "array")
     return array.map_blocks(block.noised, dtype=kind, meta=np.empty((0,) * array.ndim, kind))

@@ -124,7 +124,8 @@ def verify_keys(frame: DataFrame, batches: KeyedBatches) -> None:
     sizes = identities.groupby(list(_WORDS), sort=False).size(split_out=max(1, frame.npartitions))
     most, parts = compute(sizes.max(), kinds)
     verify_kinds(batches.key_columns, parts["kinds"])
-    _check.no_repeated_keys(0 if np.isnan(most) else int(most), batches.key_columns)
+    # The largest of no sizes is NaN, which is not greater.
+    _check.no_repeated_keys(bool(most > 1), batches.key_columns)
 
 
 def typed_array(name: str, column: pd.Series, kind: pa.DataType) -> pa.Array:

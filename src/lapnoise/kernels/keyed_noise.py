@@ -6,7 +6,9 @@ that 5 as an integer, as a float32 and as a float64 is one point; the bits of th
 place, those of the second to the high half.
 
 Places of different cells meet by chance alone: those of one row with two values never do, and for two rows the
-identities, which are hashes under a secret key, would have to differ by what the points differ by, 2^-128.
+identities, which are hashes under a secret key, would have to differ by what the points differ by, 2^-128. That holds
+for row keys and values that were chosen without the key of the hash. Who knows it, as every task of the release does,
+can choose them so that two cells have one word.
 """
 
 from __future__ import annotations

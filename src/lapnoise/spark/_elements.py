@@ -15,7 +15,7 @@ from lapnoise import _check
 from lapnoise._cluster_charge import DrawnCharge, KeyedCharge
 from lapnoise._keyed_release import KeyedColumn, KeyedRelease, KeyedRows
 from lapnoise._record_batches import DRAWN, draw, task_generator
-from lapnoise._row_keys import from_numpy
+from lapnoise._row_keys import KeyColumn, from_numpy, kind
 from lapnoise.mechanisms import DiscreteLaplaceMechanism
 from lapnoise.queries import _batches
 from lapnoise.spark._place import Place
@@ -53,7 +53,9 @@ def parallel_noise(
     ----------
     rdd : RDD
         With ``path`` numbers; else pairs (key, number), whose keys are integers, text, bytes, or tuples of these. None
-        and NaN are missing numbers and become NaN; a discrete mechanism refuses them.
+        and NaN are missing numbers and become NaN; a discrete mechanism refuses them. Keys and numbers must come out
+        identical whenever they are computed, else noise is drawn anew: an RDD shows nothing by which that is seen, and
+        sums of floats after a shuffle do not, nor do places in a partition.
     mechanism : mechanism
         As in `release` with ``path``, else as in `add_noise`.
     path : str or path-like, optional
@@ -63,7 +65,8 @@ def parallel_noise(
     secret : bytes, optional
         At least 32 bytes.
     assume_unique, ledger, data_version, label
-        As in `add_noise` and `release`.
+        As in `add_noise` and `release`. The job that counts keys tells the ledger of what kinds their parts are; with
+        ``assume_unique`` it does not know, and keys of another kind under one id are noise that is drawn anew.
 
     Returns
     -------
@@ -80,20 +83,22 @@ def parallel_noise(
 
     place = Place(SparkSession.builder.getOrCreate(), path)  # type: ignore[arg-type]
     named = "spark.parallel_noise" if label is None else label
-    kind = int if _is_whole(mechanism) else float
+    number = int if _is_whole(mechanism) else float
 
-    # A pattern is listed in the order of names; a folder in whatever order its file system has.
-    files = f"{place.path}/part-*" if given.getNumPartitions() else place.path
+    def read(folder: str) -> RDD[Any]:
+        # A pattern is listed in the order of names; a folder in whatever order its file system has.
+        files = f"{folder}/part-*" if given.getNumPartitions() else folder
+        return given.context.textFile(files).map(number)
 
-    def read() -> RDD[Any]:
-        return given.context.textFile(files).map(kind)
+    def write(bound: Any, folder: str) -> None:
+        given.mapPartitions(DrawnNumbers(bound).run).map(repr).saveAsTextFile(folder)
 
-    def write(bound: Any) -> None:
-        given.mapPartitions(DrawnNumbers(bound).run).map(repr).saveAsTextFile(place.path)
+    def count_written(folder: str) -> int:
+        # Where there is no file Hadoop takes a folder with such a name for a hidden one.
+        return read(folder).count() if given.getNumPartitions() else 0
 
-    charge = DrawnCharge(ledger, named, data_version)
-    write_once(place, mechanism, (COLUMN,), charge, given.count, write, lambda: read().count())
-    return read()
+    write_once(place, mechanism, (COLUMN,), DrawnCharge(ledger, named, data_version), given.count, write, count_written)
+    return read(place.path)
 
 
 def _keyed(
@@ -109,9 +114,11 @@ def _keyed(
     release = KeyedRelease(secret, release_id)
     pairs = KeyedPairs(release.rows(), release.column(mechanism, COLUMN))
     charge = KeyedCharge(ledger, release, data_version, label)
+    kinds = "trusted"
     if not _check.flag("assume_unique", assume_unique):
-        _check.no_repeated_keys(_most_rows(rdd, pairs), ["key"])
-    charge.make(mechanism, [COLUMN], ["key"])
+        repeated, kinds = _keys_of(rdd, pairs)
+        _check.no_repeated_keys(repeated, ["key"])
+    charge.make(mechanism, {COLUMN: "number"}, {"key": kinds}, "pairs")
     return rdd.mapPartitions(pairs.run)
 
 
@@ -146,11 +153,15 @@ class KeyedPairs(NamedTuple):
 
     def identities(self, keys: Sequence[Any]) -> NDArray[np.uint64]:
         """Return the identities of rows with these keys."""
+        return self.rows.identities(self.columns(keys))
+
+    def columns(self, keys: Sequence[Any]) -> list[KeyColumn]:
+        """Return the parts of these keys."""
         parts = [key if isinstance(key, tuple) else (key,) for key in keys]
         _check.keys_of_one_kind(set(map(len, parts)))
         # As objects: NumPy would make text of numbers beside text, and numbers of True beside numbers.
         columns = [np.fromiter(column, object, len(parts)) for column in zip(*parts, strict=True)]
-        return self.rows.identities([from_numpy(f"key[{i}]", column) for i, column in enumerate(columns)])
+        return [from_numpy(f"key[{i}]", column) for i, column in enumerate(columns)]
 
 
 def _split(elements: Iterable[Any]) -> Iterator[list[Any]]:
@@ -183,20 +194,33 @@ def _is_whole(mechanism: Any) -> bool:
     return isinstance(mechanism, DiscreteLaplaceMechanism) or getattr(mechanism, "integers", False)
 
 
-def _most_rows(rdd: RDD[Any], pairs: KeyedPairs) -> int:
-    """Return how many rows the most frequent key has, by one job over identities of 16 bytes a row."""
+def _keys_of(rdd: RDD[Any], pairs: KeyedPairs) -> tuple[bool, str]:
+    """Return whether several rows have one key, and of what kinds the parts of keys are.
+
+    One job over identities of 16 bytes a row, and a text for each batch.
+    """
     parts = max(1, rdd.getNumPartitions())
 
-    def spread(elements: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
+    def spread(elements: Iterable[Any]) -> Iterator[tuple[int, bytes | str]]:
         for batch in _split(elements):
-            found = pairs.identities(_apart(batch)[0])
+            columns = pairs.columns(_apart(batch)[0])
+            yield 0, ", ".join(map(kind, columns))
+            found = pairs.rows.identities(columns)
             target = found[:, 0] % np.uint64(parts)
             for number in np.unique(target):
                 yield int(number), found[target == number].tobytes()
 
-    def most(blobs: Iterable[bytes]) -> Iterator[int]:
+    def gathered(given: Iterable[bytes | str]) -> Iterator[bool | str]:
+        kinds, blobs = set(), []
+        for part in given:
+            if isinstance(part, str):
+                kinds.add(part)
+            else:
+                blobs.append(part)
+        yield from kinds
         found = np.frombuffer(b"".join(blobs), np.uint64).reshape(-1, 2)
-        if found.size:
-            yield int(np.unique(found, axis=0, return_counts=True)[1].max())
+        yield len(np.unique(found, axis=0)) < len(found)
 
-    return max(rdd.mapPartitions(spread).partitionBy(parts, int).values().mapPartitions(most).collect(), default=0)
+    found = rdd.mapPartitions(spread).partitionBy(parts, int).values().mapPartitions(gathered).collect()
+    kinds = "; ".join(sorted(entry for entry in found if isinstance(entry, str)))
+    return any(entry is True for entry in found), kinds

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from lapnoise import _check
 from lapnoise._cluster_charge import KeyedCharge
 from lapnoise._keyed_release import KeyedRelease
-from lapnoise._record_batches import keyed_batches
-from lapnoise.spark._columns import mapped, noised_schema, verify_keys, verify_repeatable_keys
+from lapnoise._record_batches import column_kinds, keyed_batches
+from lapnoise.spark._columns import arrow_types, mapped, noised_schema, verify_keys
+from lapnoise.spark._repeatable import verify_repeatable
 from lapnoise.spark._session import frame_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def add_noise(
     key_columns: str | Iterable[str],
     secret: bytes,
     assume_unique: bool = False,
+    assume_repeatable: bool = False,
     ledger: PrivacyLedger | None = None,
     data_version: str | None = None,
     label: str | None = None,
@@ -38,7 +40,8 @@ def add_noise(
 
     Noise is a function of the secret, the release id, every parameter of the mechanism, the name of the column, the key
     of the row and the value on its lattice. So retries, speculation, another number of partitions, another batch
-    size, a shuffled input and several actions give the same numbers.
+    size, a shuffled input and several actions give the same numbers, as long as Spark makes the same keys and values,
+    to the last bit, each time it computes them.
 
     Parameters
     ----------
@@ -56,13 +59,20 @@ def add_noise(
         Columns that tell every row from all others: integers, bool, date, timestamp, string or binary. They are taken
         in the order of their names, so that the order in which they are given does not matter; they are not noised.
         They must come from the data: numbers that Spark gives out, as ``monotonically_increasing_id`` or ``uuid`` do,
-        are others each time, and so would be the noise. They are refused where the plan shows them.
+        are others each time, and so would be the noise. They are refused where the plan shows them, in keys and in
+        ``columns``, behind a cache too; Spark Connect shows no plan.
     secret : bytes
         At least 32 bytes, such as those of ``secrets.token_bytes(32)``. Who has it and the result has the data.
         Executors get keys that are made from it for this release and these columns alone.
     assume_unique : bool, optional
         Whether to trust that keys do not repeat. By default one job at the call counts them. Rows with one key get
         equal noise where their values are equal, which shows that they are.
+    assume_repeatable : bool, optional
+        Whether to trust that keys and values come out identical whenever they are computed although the plan has what
+        depends on the order of rows: sums and averages of floats, ``first``, lists, window functions, limits, samples,
+        functions of groups. A value that moves by its last bit gets other noise, for one charge. By default these are
+        refused: write the frame first and read it back, or sum integers or decimals. What no plan shows, such as a
+        function in Python, an RDD or a local checkpoint, is trusted always.
     ledger : PrivacyLedger, optional
         Charged once for each release id, from whatever process.
     data_version : str, optional
@@ -83,8 +93,8 @@ def add_noise(
     BudgetExhaustedError
         If the charge does not fit.
     RequestRefusedError
-        If the release id was charged for anything else: other parameters, columns or keys, another ``data_version``,
-        label or secret.
+        If the release id was charged for anything else: other parameters, columns or keys, other kinds of these
+        (text of an integer, float of a double), another ``data_version``, label or secret.
 
     Notes
     -----
@@ -107,11 +117,13 @@ def add_noise(
     noised = _check.column_names("columns", columns, frame.columns)
     keys = _check.column_names("key_columns", key_columns, frame.columns)
     _check.no_keys_noised(noised, keys)
+    trusted = _check.flag("assume_repeatable", assume_repeatable)
     batches = keyed_batches(named, mechanism, noised, keys)
     charge = KeyedCharge(ledger, named, data_version, label)
     schema = noised_schema(frame, batches, keys)
-    verify_repeatable_keys(frame, keys)
+    verify_repeatable(frame, keys, noised, trusted)
     if not _check.flag("assume_unique", assume_unique):
         verify_keys(frame, batches.key_columns)
-    charge.make(mechanism, noised, keys)
+    types = arrow_types(frame, [*noised, *keys])
+    charge.make(mechanism, column_kinds(noised, types), column_kinds(keys, types))
     return mapped(frame, batches, schema)

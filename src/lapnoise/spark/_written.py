@@ -37,7 +37,8 @@ def release(
     """Draw noise on columns once, write the frame, and return it as it is read back.
 
     Each attempt of a task draws under a key of its own from the operating system. Spark makes the output of one attempt
-    visible and drops that of others, and what is read afterwards are files: nothing is computed anew.
+    visible and drops that of others, in a folder beside ``path`` that this call alone knows, and that folder moves to
+    ``path`` when it is complete. What is read afterwards are files: nothing is computed anew.
 
     Parameters
     ----------
@@ -70,14 +71,17 @@ def release(
     ------
     TypeError, ValueError
         Where an argument or a type breaks a rule, or the path exists; nothing is charged then. Where the frame has
-        another number of rows when it is written than when they were counted: what was written is removed.
+        another number of rows when it is written than when they were counted: nothing stays of what was written.
+    OutputError
+        If somebody else wrote to the path meanwhile: it keeps what they wrote, and nothing of this release.
     BudgetExhaustedError
         If the charge does not fit.
 
     Notes
     -----
     A committer that makes files of failed attempts visible would publish several draws for one cell. Spark's own
-    committers do not.
+    committers do not. A store of objects has no folders to move: there files are copied one by one, and two releases to
+    one path at the same time may mix.
     """
     frame = frame_of(df)
     kind = _check.output_format(format, FORMATS)
@@ -87,16 +91,16 @@ def release(
     session = frame.sparkSession
     place = Place(session, path)
 
-    def write(bound: Any) -> None:
+    def write(bound: Any, folder: str) -> None:
         noisy = mapped(frame, DrawnBatches(bound, names), schema)
-        noisy.write.format(kind).mode("errorifexists").save(place.path)
+        noisy.write.format(kind).mode("errorifexists").save(folder)
 
-    def read() -> DataFrame:
-        return session.read.format(kind).load(place.path)
+    def read(folder: str) -> DataFrame:
+        return session.read.format(kind).load(folder)
 
     charge = DrawnCharge(ledger, label, data_version)
-    write_once(place, mechanism, names, charge, frame.count, write, lambda: read().count())
-    return read()
+    write_once(place, mechanism, names, charge, frame.count, write, lambda folder: read(folder).count())
+    return read(place.path)
 
 
 def write_once(
@@ -105,15 +109,14 @@ def write_once(
     names: tuple[str, ...],
     charge: DrawnCharge,
     count: Callable[[], int],
-    write: Callable[[Any], None],
-    count_written: Callable[[], int],
+    write: Callable[[Any, str], None],
+    count_written: Callable[[str], int],
 ) -> None:
     """Charge, bind the mechanism to the number of cells, write, and record; on failure nothing that was written stays.
 
-    ``count`` and ``count_written`` are called where the number of rows is not fixed by the mechanism.
+    ``count`` and ``count_written`` are called where the number of rows is not fixed by the mechanism. ``write`` and
+    ``count_written`` get a folder beside the place.
     """
-    from pyspark.errors import AnalysisException
-
     if getattr(mechanism, "changed", 1) is not None:
         _verify_floats(mechanism)
     place.verify_new()
@@ -124,16 +127,10 @@ def write_once(
             rows = count()
             bound = mechanism.for_length(max(1, rows * len(names)))
             _verify_floats(bound)
-        place.verify_new()
-        try:
-            write(bound)
+        with place.attempt() as folder:
+            write(bound, folder)
             if rows is not None:
-                _check.rows_written(rows, count_written(), place.path)
-        except AnalysisException:  # before the first file; what is at the path is not ours
-            raise
-        except BaseException:
-            place.remove()
-            raise
+                _check.rows_written(rows, count_written(folder), place.path)
     except BaseException as error:
         charge.note(error)
         raise
