@@ -36,7 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(options: argparse.Namespace, cache: Path) -> int:
-    from bench import sections, sections_files, sections_lattice, sections_ledger, sections_mechanisms
+    from bench import (
+        sections,
+        sections_evaluate,
+        sections_files,
+        sections_lattice,
+        sections_ledger,
+        sections_mechanisms,
+        sections_spark,
+    )
     from bench.contenders import missing
     from bench.machine import OthersLoad, describe
     from bench.rows import Row, printed
@@ -44,7 +52,8 @@ def _report(options: argparse.Namespace, cache: Path) -> int:
 
     plan = sections.Plan.of(options.quick, options.large, cache)
     every = (*sections.SECTIONS, *sections_lattice.LATTICE_SECTIONS, *sections_mechanisms.MECHANISM_SECTIONS)
-    every += (*sections_ledger.LEDGER_SECTIONS, *sections_files.FILE_SECTIONS)
+    every += (*sections_ledger.LEDGER_SECTIONS, *sections_files.FILE_SECTIONS, *sections_spark.SPARK_SECTIONS)
+    every += sections_evaluate.EVALUATE_SECTIONS
     chosen = [
         section for section in every if not options.parts or section.__name__.removeprefix("rows_") in options.parts
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from bench.sections_bounded import BOUNDED_SECTIONS
+from bench.sections_experiment import rows_experiment
 from bench.sections_gaussian import GAUSSIAN_SECTIONS
 from bench.sections_planar import rows_planar
 from bench.sections_queries import rows_queries
@@ -20,6 +21,7 @@ MECHANISM_SECTIONS = (
     rows_planar,
     *SELECTION_SECTIONS,
     rows_queries,
+    rows_experiment,
 )
 
 

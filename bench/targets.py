@@ -79,6 +79,13 @@ TARGETS = {
     "bulk npy": _within(2.5, None),
     "bulk parquet": _within(2.0, 1.3),
     "bulk csv": _within(1.5, None),
+    "spark identity": _within(1.5, None),
+    "spark per element": _faster(8.0, None),
+    "spark release stage": _faster(4.0, None),
+    "spark keyed stage": _within(60.0, 35.0, "ns"),
+    "experiment": _within(1.5, None),
     "bulk memory": _within(400 * 2.0**20, None, "B"),
+    "audit": _within(10.0, None, "s"),
+    "audit bound": _faster(0.97, None),
 }
 """By the name that a row of the report gives."""

@@ -24,7 +24,6 @@ References
    form.
 .. [5] R. A. Fisher, E. A. Cornish, "The percentile points of distributions having known cumulants", Technometrics 2
    (1960).
-.. [6] C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits", Biometrika 26 (1934).
 """
 
 import itertools
@@ -203,13 +202,6 @@ def count(name: str, hits: int, trials: int, probability: float) -> Check:
     spread = math.sqrt(probability * (1 - probability) / trials)
     reach = normal_quantile(ALPHA) + float(distributions.norm.isf(MISS))
     return Check(name, -math.log10(max(tail, 1e-300)), -math.log10(ALPHA), reach * spread)
-
-
-def clopper_pearson(hits: int, trials: int, alpha: float = ALPHA) -> tuple[float, float]:
-    """Return the interval that holds the probability of a hit, wrong with probability alpha at most [6]_."""
-    low = 0.0 if hits == 0 else float(distributions.beta.ppf(alpha / 2, hits, trials - hits + 1))
-    high = 1.0 if hits == trials else float(distributions.beta.isf(alpha / 2, hits + 1, trials - hits))
-    return low, high
 
 
 def chi_square(name: str, counts: ArrayLike, probabilities: ArrayLike) -> Check:

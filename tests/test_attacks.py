@@ -10,12 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from auditing import MANY, RATE, audit, epsilon_at_least, half_lines, lowest_bits
+from auditing import MANY, audit
 from exact_oracles import boundary
 from mpmath import mp, mpf
-from stats import clopper_pearson
 
 from lapnoise import DiscreteLaplaceMechanism, LaplaceMechanism, default_rng
+from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, clopper_pearson, epsilon_at_least
+from lapnoise.evaluate.auditing.events import half_lines, lowest_bits
 from lapnoise.exact import magnitude
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
@@ -142,7 +143,7 @@ def test_low_bits_tell_nothing(x):
     m = LaplaceMechanism(epsilon=1, sensitivity=1, changed=1)
     steps = (m.add_noise(np.full(MANY, x), rng=default_rng(31)) / m.granularity).astype(np.int64)
     for zeros in range(5):
-        low, high = clopper_pearson(int(np.sum(steps % 2**zeros == 0)), MANY, RATE)
+        low, high = clopper_pearson(int(np.sum(steps % 2**zeros == 0)), MANY, FALSE_ALARM)
         assert low <= 2.0**-zeros <= high
         assert high - low < 0.006
 

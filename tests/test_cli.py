@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -174,6 +175,18 @@ def test_tab_as_delimiter(folder, delimiter):
     assert Path("t.csv").read_text().startswith("a\tn\nx\t")
 
 
+def test_quotes(folder, capsys):
+    Path("s.csv").write_text("'a,b',n\nx,'1'\n")
+    assert main(["noise", "s.csv", "t.csv", *AMOUNTS, "--quote", "'"]) == 0
+    assert re.fullmatch(r"'a,b',n\nx,-?[0-9.e+-]+\n", Path("t.csv").read_text())
+    assert main(["noise", "s.csv", "u.csv", *AMOUNTS]) == 3
+    Path("s.csv").write_text('"a,n\nx,1\n')
+    assert main(["noise", "s.csv", "u.csv", *AMOUNTS]) == 3
+    assert "line 1 opens a quote that is never closed" in capsys.readouterr().err
+    assert main(["noise", "s.csv", "u.csv", *AMOUNTS, "--quote", "none"]) == 0
+    assert Path("u.csv").read_text().startswith('"a,n\nx,')
+
+
 def test_other_options(folder):
     Path("s.txt").write_text("n\n1\n-\n.\n")
     options = ["--format", "csv", "--missing", "-", "--missing", ".", "--threads", "1", "--quiet"]
@@ -209,6 +222,8 @@ USAGE = [
     (["s.csv", "t.csv", *AMOUNTS, "--mechanism", "gauss"], "Invalid value for '--mechanism'"),
     (["s.csv", "t.csv", *AMOUNTS, "--threads", "0"], "Invalid value for '--threads'"),
     (["s.csv", "t.csv", *AMOUNTS, "--delimiter", "ab"], "delimiter must be one ASCII character"),
+    (["s.csv", "t.csv", *AMOUNTS, "--quote", "None"], "quote must be one ASCII character"),
+    (["s.csv", "t.csv", *AMOUNTS, "--quote", ","], "quote must be another character than the delimiter"),
     (["s.csv", "t.csv", *AMOUNTS, "--format", "xls"], "Invalid value for '--format'"),
     (["s.csv", "t.csv", *AMOUNTS, "--frobnicate"], "No such option"),
     (["s.csv", "t.csv", "u.csv", *AMOUNTS], "unexpected extra argument"),

@@ -5,6 +5,7 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import spark_cluster
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -87,6 +88,26 @@ def test_duckdb_flights(capsys):
         # By Chernoff's bound for a sum of Laplace variates, 8e-11 where there are 32 of them, and less for more.
         assert abs(float(noisy) - float(truth)) < 8 * float(error) + 0.1
     assert printed.rstrip().endswith("spent by each flight: epsilon 1")
+
+
+@spark_cluster.java
+def test_spark_flights(capsys):
+    """Two actions and another partitioning hash alike, both means are near the truth, and the id is charged once."""
+    printed = run("spark_flights.py", capsys)
+    digests = re.findall(r"^(?:delays,|in 13).* ([0-9a-f]{16})$", printed, re.MULTILINE)
+    means = re.findall(r"^(?:mean of|private mean).* (-?[0-9.]+)   truth +(-?[0-9.]+)$", printed, re.MULTILINE)
+
+    assert len(digests) == 3
+    assert len(set(digests)) == 1
+    (noisy, truth), (private, same) = means
+    assert truth == same == "11.8279"
+    assert abs(float(noisy) - float(truth)) < 6 * 280 * 2**0.5 / 328_521**0.5
+    assert abs(float(private) - float(truth)) <= 24 * 840 / 328_521
+    assert re.findall(r"^charged +([0-9.]+) +(.+)$", printed, re.MULTILINE) == [
+        ("0.75", "delays of 2013"),
+        ("0.25", "private_mean"),
+    ]
+    assert printed.rstrip().endswith("spent in all: epsilon 1")
 
 
 def test_cloaking_scores_have_sensitivity_one():

@@ -12,7 +12,6 @@ from stats import (
     anderson_darling,
     anderson_darling_critical,
     anderson_darling_tail,
-    clopper_pearson,
     kolmogorov_smirnov,
     laplace_cdf,
     laplace_log_cdf,
@@ -57,12 +56,3 @@ def test_false_alarms_have_their_rate():
         false[1] += anderson_darling(x, laplace_log_cdf, laplace_log_sf).statistic > anderson_darling_critical(0.01)
 
     assert (np.abs(false - 4) <= 5 * math.sqrt(400 * 0.01 * 0.99)).all()
-
-
-def test_clopper_pearson():
-    """The interval of 0 hits is [0, 1 - (alpha/2)^(1/n)], that of n hits its mirror image, and others hold the rate."""
-    assert clopper_pearson(0, 100, 0.05) == (0.0, pytest.approx(1 - 0.025**0.01))
-    assert clopper_pearson(100, 100, 0.05) == (pytest.approx(0.025**0.01), 1.0)
-    low, high = clopper_pearson(30, 100, 0.05)
-    assert distributions.binom(100, low).sf(29) == pytest.approx(0.025)
-    assert distributions.binom(100, high).cdf(30) == pytest.approx(0.025)

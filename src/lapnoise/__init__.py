@@ -68,6 +68,7 @@ __all__ = [
     "UnsafeFloatNoiseWarning",
     "__version__",
     "budget",
+    "dask",
     "default_rng",
     "evaluate",
     "files",
@@ -75,6 +76,7 @@ __all__ = [
     "postprocess",
     "queries",
     "sensitivity",
+    "spark",
     "tables",
 ]
 
@@ -107,7 +109,18 @@ _HOMES = {
     "UnsafeFloatNoiseWarning": "lapnoise.errors",
 }
 
-_SUBMODULES = ("budget", "evaluate", "files", "mechanisms", "postprocess", "queries", "sensitivity", "tables")
+_SUBMODULES = (
+    "budget",
+    "dask",
+    "evaluate",
+    "files",
+    "mechanisms",
+    "postprocess",
+    "queries",
+    "sensitivity",
+    "spark",
+    "tables",
+)
 
 
 def __getattr__(name: str) -> Any:

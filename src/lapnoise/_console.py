@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 import threading
@@ -84,8 +85,10 @@ class ProgressBar:
 
             self.close()
             self._stage = stage
+            # A terminal that does not tell its size has none, for tqdm.
+            size = {} if shutil.get_terminal_size((0, 0)).columns else {"ncols": 80, "nrows": 24}
             self._bar = tqdm(
-                total=total, desc=f"{stage:>5}", unit=f" {unit}", unit_scale=True, file=sys.stderr, leave=False
+                total=total, desc=f"{stage:>5}", unit=f" {unit}", unit_scale=True, file=sys.stderr, leave=False, **size
             )
         self._bar.update(done - self._bar.n)
 

@@ -35,15 +35,19 @@ def noise_options(given: dict[str, Any]) -> dict[str, Any]:
     options["clip"] = options["clip"] or None
     options["clamp"] = options["clamp"] or None
     options["epsilon_by"] = _by_stratum(epsilon_by)
-    options["mechanism"] = options["mechanism"] or ("laplace" if options["strata"] is None else "stratified")
-    for name in ("epsilon", "sensitivity"):
-        if options[name] is None and not (name == "epsilon" and options["mechanism"] == "stratified"):
-            if name == "sensitivity" and options["local"]:
-                continue
-            raise click.UsageError(f"Missing option '--{name}'.")
+    stratified = options["strata"] is not None or options["epsilon_by"] is not None
+    if options["mechanism"] not in (None, "stratified") and stratified:
+        raise click.UsageError("--strata and --epsilon-by are for stratified noise: leave --mechanism out")
+    if options["epsilon_by"] is not None and options["strata"] is None:
+        raise click.UsageError("--epsilon-by needs --strata, the column that tells the stratum of a row")
+    if options["epsilon"] is None and not stratified:
+        raise click.UsageError("Missing option '--epsilon'.")
+    if options["sensitivity"] is None and not options["local"]:
+        raise click.UsageError("Missing option '--sensitivity'.")
     options["columns"] = _names(options["columns"]) if options["columns"] else None
     delimiter = options["delimiter"]
     options["delimiter"] = {"tab": "\t", r"\t": "\t"}.get(delimiter or "", delimiter)
+    options["quote"] = None if options["quote"] == "none" else options["quote"]
     options["header"] = not options.pop("no_header")
     options["format"] = options.pop("file_format")
     if not options["missing"]:
@@ -69,13 +73,17 @@ def print_receipt(receipt: Receipt, *, as_json: bool, quiet: bool) -> None:
         if by_stratum
         else _rounded(receipt.scale)
     )
+    cells = "1 cell" if receipt.changed == 1 else f"{receipt.changed} cells"
+    of = f", for who is in {receipt.strata_per_person} of {len(by_stratum)} strata" if by_stratum else ""
     delta = "" if receipt.delta == "0" else f" and delta {receipt.delta}"
+    source = "standard input" if receipt.source == "-" else receipt.source
+    target = "standard output" if receipt.target == "-" else receipt.target
     lines = [
-        f"{receipt.source} -> {receipt.target}: {receipt.cells_noised} cells{columns}{types} "
+        f"{source} -> {target}: {receipt.cells_noised} cells{columns}{types} "
         f"{'would be ' if receipt.dry_run else ''}noised, {receipt.cells_missing} missing, {receipt.rows} rows",
         f"{receipt.mechanism} noise of scale {scale} in steps of {_rounded(receipt.granularity)}, "
-        f"for sensitivity {receipt.sensitivity} and at most {receipt.changed} cells changed by one person",
-        f"{subject} costs epsilon {receipt.epsilon} (attained: {_rounded(receipt.epsilon_attained_float)}){delta}",
+        f"for sensitivity {receipt.sensitivity} and at most {cells} changed by one person",
+        f"{subject} costs epsilon {receipt.epsilon} (attained: {_rounded(receipt.epsilon_attained_float)}){delta}{of}",
         receipt.cost,
     ]
     for line in lines:

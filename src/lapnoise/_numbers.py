@@ -81,7 +81,7 @@ def _from_text(text: str) -> Fraction | None:
         # Only "1/3" is left: Fraction would also work out 1e1000000000000000000, which Decimal refuses.
         if _RATIO.fullmatch(text) is None or int(text.rpartition("/")[2]) == 0:
             raise TypeError("text is not an amount") from None
-    return Fraction(text)
+    return Fraction("".join(text.split()))
 
 
 def _from_decimal(number: Decimal) -> Fraction | None:

@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lapnoise._audit_command import audit
 from lapnoise._compare_command import compare
 from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, say, show_warning
+from lapnoise._experiment_command import experiment
 from lapnoise._ledger_commands import ledger_commands
 from lapnoise._noise_options import noise_options, print_receipt
+from lapnoise._report_command import report
+from lapnoise._verify_command import verify
 from lapnoise._version import __version__
 from lapnoise.errors import (
     BudgetExhaustedError,
@@ -80,12 +84,20 @@ def _commands(context: click.Context) -> int:
 
 
 _commands.add_command(compare)
+_commands.add_command(audit)
+_commands.add_command(experiment)
+_commands.add_command(verify)
+_commands.add_command(report)
 
 
 @_commands.command()
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-@click.option("--epsilon", metavar="E", help="Privacy cost of the whole file, for instance 0.5 or 1/3.")
+@click.option(
+    "--epsilon",
+    metavar="E",
+    help="Privacy cost of the whole file, for instance 0.5 or 1/3. With --strata: --epsilon-by instead.",
+)
 @click.option(
     "--sensitivity",
     metavar="D",
@@ -95,7 +107,8 @@ _commands.add_command(compare)
     "--columns",
     metavar="A,B",
     multiple=True,
-    help="Columns to noise. May be left out when exactly one column is numeric. Quote a name that has a comma in it.",
+    help="Columns to noise, in any order; repeat for more. May be left out when exactly one column is numeric. Quote a "
+    "name that has a comma in it.",
 )
 @click.option(
     "--mechanism",
@@ -154,6 +167,13 @@ _commands.add_command(compare)
     "--delimiter", metavar="C", help="Delimiter of a CSV file, or the word tab. Default: comma, tab for .tsv."
 )
 @click.option(
+    "--quote",
+    metavar="C",
+    default='"',
+    show_default=True,
+    help="The character that quotes cells of a CSV file; the word none: no cell is quoted.",
+)
+@click.option(
     "--missing",
     metavar="TEXT",
     multiple=True,
@@ -179,14 +199,17 @@ _commands.add_command(compare)
     "--ledger",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Charge epsilon to this ledger, made by `lapnoise ledger create`, before any value is read.",
+    help="Charge epsilon to this ledger, made by `lapnoise ledger create`, before any value is read. The charge stands "
+    "when the file turns out bad; --dry-run finds that out before.",
 )
 def noise(source: str, target: str, **given: Any) -> int:
     """Add noise to numbers in SRC and write DST.
 
     SRC is a CSV (.csv, .tsv, or - for standard input), NPY (.npy), Parquet (.parquet) or Arrow IPC (.arrow, .feather)
     file, or a directory of Parquet files, for which DST is a directory too. It is never changed; DST appears whole or
-    not at all. DST - is standard output.
+    not at all. DST - is standard output, for CSV.
+
+        lapnoise noise counts.csv noisy.csv --columns people --epsilon 0.5 --sensitivity 1
 
     All noised cells together form one released vector: --sensitivity is the L1 sensitivity of that whole vector, and
     the whole file costs epsilon. With --local each row is one person, who pays epsilon, and --clip gives the
@@ -215,7 +238,7 @@ def noise(source: str, target: str, **given: Any) -> int:
             ):
                 receipt = noising.plan if dry_run else _run(noising, bar)
         except InputDataError as error:
-            say(f"{source}: {error}")
+            say(f"{'standard input' if source == '-' else source}: {error}")
             _say_charged(charge)
             return ExitCode.BAD_INPUT
         except OutputError as error:

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapnoise.files import MISSING
-from lapnoise.files._cells import Absent, BadCellError, ColumnScan, check_integers, check_numbers, read_integers
+from lapnoise.files._cells import (
+    Absent,
+    BadCellError,
+    ColumnScan,
+    check_integers,
+    check_numbers,
+    content,
+    read_integers,
+)
 from lapnoise.files._decimals import nearest_points
 from lapnoise.kernels.cell_numbers import MISSING as IS_MISSING
 from lapnoise.kernels.cell_numbers import READ
@@ -18,9 +26,9 @@ from lapnoise.kernels.csv_scan import CELL_ROOM, TEXT_ROOM, write_numbers
 from lapnoise.kernels.shortest import powers_of_ten
 
 
-def replaced(texts: list[bytes], values: np.ndarray, states: np.ndarray) -> list[bytes]:
+def replaced(texts: list[bytes], values: np.ndarray, states: np.ndarray, quote: bytes = b'"') -> list[bytes]:
     """Return the cells with numbers for those that are not missing."""
-    cells = cells_from(texts)
+    cells = cells_from(texts, quote)
     size = cells.data.size - 32
     out = np.empty(size + CELL_ROOM * cells.size + TEXT_ROOM, np.uint8)
     end = write_numbers(out, cells.data, 0, size, cells.starts, cells.ends, states, values, powers_of_ten())
@@ -73,7 +81,7 @@ def test_missing_tokens(token, form):
 
 
 def test_missing_tokens_may_be_numbers_or_have_quotes():
-    absent = Absent(frozenset({b"-9", b"9", b'a"b', b"a b", b"\xff"}))
+    absent = Absent(frozenset({b"-9", b"9", b'a"b', b"a b", b"\xff"}), b'"')
     missing = [b"-9", b" -9 ", b"9", b'"a""b"', b"a b", b"\xff", b'"\xff"']
     numbers = [b"-9.0", b"-90", b"+9", b"99", b"09"]
     for texts in (missing, numbers):
@@ -84,7 +92,7 @@ def test_missing_tokens_may_be_numbers_or_have_quotes():
     for other in (b'a"b"', b'"a"b', b"a", b"a b c", b"\xfe", b""):
         with pytest.raises(BadCellError):
             check_numbers(cells_from([other]), absent)
-    nothing = Absent(frozenset())
+    nothing = Absent(frozenset(), b'"')
     with pytest.raises(BadCellError):
         check_numbers(cells_from([b""]), nothing)
     assert check_numbers(cells_from([b"1"]), nothing) == 0
@@ -134,7 +142,7 @@ def test_what_is_no_number(cell, kind):
 
 def test_empty_cells_are_refused_when_they_are_not_missing():
     with pytest.raises(BadCellError) as caught:
-        check_numbers(cells_from([b"1", b'""']), Absent(frozenset({b"NA"})))
+        check_numbers(cells_from([b"1", b'""']), Absent(frozenset({b"NA"}), b'"'))
     assert (caught.value.index, caught.value.kind) == (1, "an empty cell")
 
 
@@ -191,7 +199,7 @@ def test_what_is_no_integer(cell, kind):
 
 def test_empty_cells_are_no_integers_when_they_are_not_missing():
     with pytest.raises(BadCellError) as caught:
-        check_integers(cells_from([b"1", b""]), Absent(frozenset({b"NA"})))
+        check_integers(cells_from([b"1", b""]), Absent(frozenset({b"NA"}), b'"'))
     assert (caught.value.index, caught.value.kind) == (1, "an empty cell")
 
 
@@ -213,8 +221,26 @@ def test_integers_read_back(parts):
 def test_quotes_stay_where_they_were():
     states = np.array([READ, READ, IS_MISSING], np.uint8)
     texts = [b'"1"', b"2", b'""']
-    assert replaced(texts, np.array([1.5, 2.5, 0.0]), states) == [b'"1.5"', b"2.5", b'""']
-    assert replaced(texts, np.array([-7, 2**62, 0]), states) == [b'"-7"', b"4611686018427387904", b'""']
+    assert replaced(texts, np.array([1.5, 2.5, 0.0]), states) == [b"1.5", b"2.5", b'""']
+    assert replaced(texts, np.array([-7, 2**62, 0]), states) == [b"-7", b"4611686018427387904", b'""']
+
+
+@pytest.mark.parametrize("quote", [b'"', b"'", b"^", b"%", b"\\"])
+def test_content_by_quote(quote):
+    def said(text: bytes) -> bytes:
+        return content(text.replace(b"Q", quote), quote).replace(quote, b"Q")
+
+    assert [said(text) for text in (b"Q a QQb QcQ", b"QQ", b" QaQ", b"a", b"Qa")] == [
+        b"a Qb cQ",
+        b"",
+        b"QaQ",
+        b"a",
+        b"Qa",
+    ]
+    for other in (b"\0", b"*"):
+        assert content(quote + b"a" + quote * 2 + b" ", other) == quote + b"a" + quote * 2
+    doubled = Absent(frozenset({quote + b"a"}), quote)
+    assert check_numbers(cells_from([quote * 3 + b"a" + quote], quote), doubled) == 1
 
 
 @given(st.lists(st.tuples(st.binary(max_size=70), st.booleans()), max_size=20), st.floats(-1e9, 1e9))
@@ -260,4 +286,4 @@ def test_column_scan_tells_what_is_no_integer():
     scan = ColumnScan(ABSENT, whole=True)
     for cells in ([b"1", b""], [b"2", b"3.5"], [b"4.5"]):
         scan.see(cells_from(cells), lambda index: f"row {index}")
-    assert (scan.is_numeric, scan.not_whole) == (True, "row 1 has a number that is no integer")
+    assert (scan.is_numeric, scan.not_whole) == (True, ("row 1", "a number that is no integer"))

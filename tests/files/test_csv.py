@@ -1,7 +1,10 @@
 """CSV files noised: which bytes change, to what, and what is refused."""
 
+import bz2
 import csv
+import gzip
 import io
+import lzma
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lapnoise
 from lapnoise.errors import InputDataError, LapnoiseWarning, SeededNoiseWarning
 from lapnoise.files import _rows, add_noise
 
@@ -24,7 +28,7 @@ def noised(folder: Path, data: bytes | str, name: str = "source.csv", **options)
     source, target = folder / name, folder / f"target{Path(name).suffix}"
     source.write_bytes(data.encode() if isinstance(data, str) else data)
     with pytest.warns(SeededNoiseWarning):
-        add_noise(source, target, epsilon=0.5, sensitivity=1, seed=7, force=True, **options)
+        add_noise(source, target, **{"epsilon": 0.5, "sensitivity": 1, "seed": 7, "force": True, **options})
     assert source.read_bytes() == (data.encode() if isinstance(data, str) else data)
     return target.read_bytes()
 
@@ -122,9 +126,63 @@ def test_tabs_and_other_delimiters(tmp_path):
     )
 
 
-def test_quoted_numbers_keep_their_quotes(tmp_path):
+def test_noisy_numbers_have_no_quotes(tmp_path):
+    """Some writers quote negative numbers alone, or missing cells: what a cell said must not show in its quotes."""
     a, b = noise(2)
-    assert noised(tmp_path, 'n,a\n"1","x"\n 2 ,y\n').decode() == f'n,a\n"{added(1, a)}","x"\n{added(2, b)},y\n'
+    assert noised(tmp_path, 'n,a\n"1","x"\n 2 ,y\n').decode() == f'n,a\n{added(1, a)},"x"\n{added(2, b)},y\n'
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
+def test_missing_cells_that_are_filled_cannot_be_told(tmp_path, mechanism):
+    """As pandas writes a missing number where it quotes all that is no number."""
+    options = {"mechanism": mechanism, "sensitivity": None, "local": True, "clip": (0, 10), "fill": 5}
+    missing = noised(tmp_path, 'a,n\nx,1\ny,""\nz,"NA"\nw,\n', **options)
+    assert missing == noised(tmp_path, "a,n\nx,1\ny,5\nz,5\nw,5\n", **options)
+
+
+def test_other_quotes(tmp_path):
+    """The quote that is given quotes cells and names; the usual one is then a character like others."""
+    a, b, c = noise(3)
+    text = "'it''s, a','n\nn'\n'x,\n\"','1'\n\"y, 2 \nz''\"\",'NA'\n"
+    expected = f"'it''s, a','n\nn'\n'x,\n\"',{added(1, a)}\n\"y,{added(2, b)}\nz''\"\",'NA'\n"
+    for columns in (["n\nn"], None):
+        assert noised(tmp_path, text, quote="'", columns=columns).decode() == expected
+    text, expected = "n|m\n$$|'\n$a$$b$|\"\n$3$|$|$", f"n|m\n$$|'\n$a$$b$|\"\n{added(3, c)}|$|$"
+    assert noised(tmp_path, text, quote="$", delimiter="|", missing=["", "a$b"], columns="n").decode() == expected
+
+
+def test_other_quotes_around_integers(tmp_path):
+    draws = [file_oracle.step_at(2.0, i) for i in range(3)]
+    got = noised(tmp_path, "'n'\n'7'\n''\n-7", quote="'", mechanism="discrete-laplace").decode()
+    assert got == f"'n'\n{7 + draws[0]}\n''\n{-7 + draws[2]}"
+
+
+def test_no_quotes(tmp_path):
+    a, b = noise(2)
+    text, expected = '"a,n\n"x,1\ny"", 2 ', f'"a,n\n"x,{added(1, a)}\ny"",{added(2, b)}'
+    assert noised(tmp_path, text, quote=None).decode() == expected
+    assert noised(tmp_path, text, quote=None, columns="n").decode() == expected
+    assert noised(tmp_path, '"n"\n1\n2', quote=None, columns='"n"').decode() == f'"n"\n{added(1, a)}\n{added(2, b)}'
+
+
+@pytest.mark.parametrize("quote", ["'", None])
+def test_numbers_in_quotes_that_are_none_are_text(tmp_path, quote):
+    got = refusal(tmp_path, 'a,n\nx,1\ny,"5"\n', InputDataError, columns="n", quote=quote)
+    assert got == (
+        "data row 2 (line 3), column 'n' has text, where a finite number or a missing cell must stand "
+        "(decimal commas, thousands separators and units are not read)"
+    )
+    (tmp_path / "s.csv").write_text('m,n\n1,"5"\n2,"6"\n')
+    with pytest.warns(LapnoiseWarning, match=r"left without noise: column 'n' has numbers but also text at data row 1"):
+        receipt = add_noise(tmp_path / "s.csv", tmp_path / "t.csv", epsilon=1, sensitivity=1, quote=quote)
+    assert receipt.columns == ("m",)
+
+
+def test_a_quote_is_no_delimiter_that_was_forgotten(tmp_path):
+    (draw,) = noise(1)
+    assert noised(tmp_path, "|n|\n|1|\n", quote="|").decode() == f"|n|\n{added(1, draw)}\n"
+    got = refusal(tmp_path / "new", "|n|;|m|\n|1|;|2|\n", InputDataError, quote="|")
+    assert got.endswith("with ';' in it and no ','; give the delimiter (--delimiter ';')")
 
 
 @pytest.mark.parametrize("changed", [1, 3, 10**6])
@@ -139,7 +197,7 @@ def test_discrete_noise_writes_integers(tmp_path):
     got = noised(tmp_path, text, columns=["m", "n"], mechanism="discrete-laplace").decode()
     assert got == (
         f'a,n,m\nx,{1 + draws[0]},{7 + draws[1]}\n"y",,{-5 + draws[3]}\n'
-        f'z,"{12 + draws[4]}",{3 + draws[5]}\nw,NA,{draws[7]}\n'
+        f"z,{12 + draws[4]},{3 + draws[5]}\nw,NA,{draws[7]}\n"
     )
     assert noised(tmp_path, text, columns=["m", "n"], mechanism="discrete-laplace", changed=2).decode() == got
 
@@ -183,7 +241,7 @@ def test_discrete_noise_takes_integers_only(tmp_path, cell, kind, columns):
         expected = f"no column is numeric throughout: column 'n' has numbers but also {kind} at {place}"
     else:
         expected = f"{place} has {kind}, where an integer of 64 bits or a missing cell must stand"
-    assert got == expected
+    assert got.startswith(expected)
 
 
 def test_a_column_of_decimals_counts_as_numeric_for_discrete_noise_too(tmp_path):
@@ -221,8 +279,9 @@ numbers = st.sampled_from(["0", "12", '"7"', "-1.5", " 3", "1e2", "", "NA", '""'
 @given(
     rows=st.lists(st.tuples(raw_cells, numbers, raw_cells, numbers, st.sampled_from(["\n", "\r\n"])), max_size=6),
     block_bytes=st.sampled_from([1, 5, 32, 1 << 20]),
+    quote=st.sampled_from(['"', "'", "%"]),
 )
-def test_all_other_bytes_survive_whatever_is_in_the_file(tmp_path_factory, rows, block_bytes):
+def test_all_other_bytes_survive_whatever_is_in_the_file(tmp_path_factory, rows, block_bytes, quote):
     folder = tmp_path_factory.mktemp("property")
     draws = iter(noise(2 * len(rows), columns=2) if rows else [])
     text, expected = "a,m,b,n\n", "a,m,b,n\n"
@@ -232,13 +291,14 @@ def test_all_other_bytes_survive_whatever_is_in_the_file(tmp_path_factory, rows,
         for cell in (m, n):
             draw, bare = next(draws), cell.strip('"')
             number = cell if bare in ("", "NA") else added(bare, draw)
-            changed.append(f'"{number}"' if cell[:1] == '"' and bare else number)
+            changed.append(number)
         expected += f"{a},{changed[0]},{b},{changed[1]}{end}"
+    text, expected = text.replace('"', quote), expected.replace('"', quote)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_rows, "BLOCK_BYTES", block_bytes)
-        got = noised(folder, text, columns=["m", "n"]).decode()
+        got = noised(folder, text, columns=["m", "n"], quote=quote).decode()
     assert got == expected
-    seen = [list(csv.reader(io.StringIO(part, newline=""))) for part in (text, got)]
+    seen = [list(csv.reader(io.StringIO(part, newline=""), quotechar=quote)) for part in (text, got)]
     assert [[row[0], row[2]] for row in seen[0]] == [[row[0], row[2]] for row in seen[1]]
 
 
@@ -263,6 +323,7 @@ def test_without_a_seed_every_run_differs(tmp_path):
 
 
 def refusal(folder: Path, text: str | bytes, kind: type[Exception], name: str = "s.csv", **options) -> str:
+    folder.mkdir(exist_ok=True)
     source = folder / name
     source.write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(kind) as caught:
@@ -284,7 +345,8 @@ def refusal(folder: Path, text: str | bytes, kind: type[Exception], name: str = 
 def test_bad_cells_are_named_and_not_shown(tmp_path, monkeypatch, text, place, block_bytes):
     monkeypatch.setattr(_rows, "BLOCK_BYTES", block_bytes)
     got = refusal(tmp_path, text, InputDataError, columns=["n"])
-    assert got == f"{place}, where a finite number or a missing cell must stand"
+    assert got.startswith(f"{place}, where a finite number or a missing cell must stand")
+    assert got.endswith(("must stand", "are not read)", "; clip bounds such values (--clip)"))
 
 
 def test_columns_must_be_named_when_several_are_numeric(tmp_path):
@@ -317,14 +379,23 @@ def test_unknown_columns(tmp_path):
     assert got == "columns must name columns of the source, got 'b', 'c'; there are: 'a', 'n'"
 
 
+ADVICE = "; name the columns to be noised (--columns)"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,a\n1,2,3\n", "columns 1 and 3 have the same name in the header"),
-        ('a," a"\n1,2\n', "columns 1 and 2 have the same name in the header"),
-        ("a,,b\n1,2,3\n", "column 2 has no name in the header"),
-        ('a," "\n1,2\n', "column 2 has no name in the header"),
-        ("\na,b\n1,2\n", "column 1 has no name in the header"),
+        (
+            "a,b,a\n1,2,3\n",
+            "columns 1 and 3 have the same name in the header" + ADVICE,
+        ),
+        (
+            'a," a"\n1,2\n',
+            "columns 1 and 2 have the same name in the header" + ADVICE,
+        ),
+        ("a,,b\n1,2,3\n", "column 2 has no name in the header" + ADVICE),
+        ('a," "\n1,2\n', "column 2 has no name in the header" + ADVICE),
+        ("\na,b\n1,2\n", "column 1 has no name in the header" + ADVICE),
         (
             "a\tn\nx\t1\n",
             r"the header has a single field, with '\t' in it and no ','; give the delimiter (--delimiter '\t')",
@@ -338,6 +409,54 @@ def test_unknown_columns(tmp_path):
 )
 def test_headers_that_are_refused(tmp_path, text, message):
     assert refusal(tmp_path, text, InputDataError) == message
+
+
+def test_what_lies_behind_the_header_is_looked_at_after_the_charge(tmp_path, monkeypatch):
+    """A NUL byte, and every row, are data: what is said of them costs what the noise does."""
+    ledger, charged = lapnoise.PrivacyLedger(3), [1]
+    plain = _rows.RowReader.blocks
+
+    def blocks(self, columns):
+        assert ledger.spent.epsilon == charged[-1]
+        return plain(self, columns)
+
+    monkeypatch.setattr(_rows.RowReader, "blocks", blocks)
+    options = {"columns": "n", "epsilon": 1, "sensitivity": 1, "ledger": ledger}
+    (tmp_path / "s.csv").write_text("a,n\nx,1\n")
+    add_noise(tmp_path / "s.csv", tmp_path / "t.csv", **options)
+    for text in ("a,n\nx,\0\n", "a,n\nx,secret\n"):
+        charged.append(len(charged) + 1)
+        (tmp_path / "s.csv").write_text(text)
+        with pytest.raises(InputDataError):
+            add_noise(tmp_path / "s.csv", tmp_path / "u.csv", **options)
+    assert ledger.spent.epsilon == 3
+
+
+def test_values_of_a_row_that_was_taken_for_a_header_are_not_shown(tmp_path):
+    got = refusal(tmp_path, "x,39725303\ny,40747962\n", ValueError, columns="people")
+    assert got == "columns must name columns of the source, got 'people'; there are: 'x', 'column 2'"
+
+
+def test_names_that_nobody_asks_for_may_be_missing_or_repeated(tmp_path):
+    """As pandas writes an index, and spreadsheets what they like; a name that is asked for must be there once."""
+    (draw,) = noise(1)
+    assert noised(tmp_path, ",a,a,n\n0,x,y,5\n", columns="n").decode() == f",a,a,n\n0,x,y,{added(5, draw)}\n"
+    got = refusal(tmp_path / "new", ",a,a,n\n0,1,2,5\n", InputDataError, columns=["a", "n"])
+    assert got == "columns 2 and 3 have the same name in the header: 'a'"
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (gzip.compress(b"a,n\nx,1\n"), "gzip, by its first bytes; decompress it first"),
+        (bz2.compress(b"a,n\nx,1\n" * 1000), "bzip2, by its first bytes; decompress it first"),
+        (lzma.compress(b"a,n\nx,1\n"), "xz, by its first bytes; decompress it first"),
+        (b"PAR1\0\0\0", "Parquet, by its first bytes"),
+        (b"\x93NUMPY\1\0v\0", "NPY, by its first bytes"),
+    ],
+)
+def test_files_of_other_formats_are_told(tmp_path, data, name):
+    assert refusal(tmp_path, data, InputDataError, columns="n") == f"the file is no CSV file but {name}"
 
 
 def test_a_first_row_of_data_is_not_published_for_a_header(tmp_path):

@@ -63,14 +63,17 @@ def test_persons_may_not_be_missing(tmp_path, columns):
     text = 'a,x\nu,1\nv,\nw,"NA"\n'
     options = {"columns": columns, "local": True, "epsilon": 1, "clip": (0, 10)}
     message = refusal(tmp_path, text, **options)
-    assert message == "data row 2 (line 3), column 'x' has a missing cell, where a finite number must stand"
+    assert message == (
+        "data row 2 (line 3), column 'x' has a missing cell, where a finite number must stand; "
+        "fill says what such a cell counts as (--fill)"
+    )
     lines, receipt = noised(tmp_path, text, fill="2.5", **options)
     mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=10, changed=1)
     assert lines == [
         "a,x",
         f"u,{released(mechanism, 1)!r}",
         f"v,{released(mechanism, '2.5', 1)!r}",
-        f'w,"{released(mechanism, "2.5", 2)!r}"',
+        f"w,{released(mechanism, '2.5', 2)!r}",
     ]
     assert (receipt.cells_noised, receipt.cells_missing, receipt.fill) == (3, 0, 2.5)
 
@@ -101,11 +104,30 @@ def test_integers_clipped_and_filled(tmp_path):
     text = 'n\n5\n-9223372036854775808\n""\n99\n'
     lines, _ = noised(tmp_path, text, mechanism="discrete-laplace", local=True, epsilon=1, clip=(0, 10), fill=3)
     draws = [file_oracle.step_at(10.0, i) for i in range(4)]
-    assert lines[1:] == [f"{5 + draws[0]}", f"{draws[1]}", f'"{3 + draws[2]}"', f"{10 + draws[3]}"]
+    assert lines[1:] == [f"{5 + draws[0]}", f"{draws[1]}", f"{3 + draws[2]}", f"{10 + draws[3]}"]
     message = refusal(
         tmp_path, text, ValueError, mechanism="discrete-laplace", local=True, epsilon=1, clip=(0, 10), fill="2.5"
     )
-    assert message == "fill must be an integer for integers, got Fraction(5, 2)"
+    assert message == "fill must be an integer for integers, got 2.5"
+
+
+def test_infinite_cells_are_taken_to_the_bounds(tmp_path):
+    """With bounds, as in other formats, and numbers beyond the floats too; columns without bounds refuse them."""
+    text = "x,y\ninf,1\n-Infinity,2\n1e400,3\n-1e400,4\n"
+    mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=1, changed=4)
+    lines, _ = noised(tmp_path, text, columns="x", epsilon=1, sensitivity=1, clip={"x": (-3, 5)})
+    expected = [released(mechanism, value, i) for i, value in enumerate([5, -3, 5, -3])]
+    assert [line.split(",")[0] for line in lines[1:]] == list(map(repr, expected))
+    message = refusal(tmp_path, text, columns=["x", "y"], epsilon=1, sensitivity=1, clip={"y": (-3, 5)})
+    assert message == (
+        "data row 1 (line 2), column 'x' has an infinite number, where a finite number or a missing cell must stand; "
+        "clip bounds such values (--clip)"
+    )
+    text = "n\ninf\n-inf\n99999999999999999999\n-9223372036854775809\n"
+    lines, _ = noised(tmp_path, text, mechanism="discrete-laplace", epsilon=1, sensitivity=1, clip=(-3, 5))
+    assert [int(line) for line in lines[1:]] == [
+        value + file_oracle.step_at(1.0, i) for i, value in enumerate([5, -3, 5, -3])
+    ]
 
 
 def test_gaussian_and_bounded_noise_on_decimals(tmp_path):
@@ -142,6 +164,63 @@ def _at(position):
     rng = lapnoise.default_rng(SEED, rounds=20)
     rng.seek(position)
     return rng
+
+
+@pytest.mark.parametrize("name", ["gaussian", "stratified"])
+def test_bounds_between_floats_keep_the_law(tmp_path, name):
+    """A bound that is no float is not cut to 64 bits of steps: noise has the scale of its own mechanism and stratum.
+
+    The tie between two floats lies half a scale above the bound, so that P(result > tie) = exp(-1/2) / 2, or erfc / 2.
+    """
+    n = 4000
+    common = {"sensitivity": 1, "changed": 1}
+    if name == "gaussian":
+        options = {"mechanism": "gaussian", "epsilon": 1, "delta": "1e-5", **common}
+        mechanism = lapnoise.GaussianMechanism(epsilon=1, delta="1e-5", **common)
+        scale, p = mechanism.lattice.t, math.erfc(0.5 / 2**0.5) / 2
+    else:
+        options = {"epsilon_by": {"a": "1e6", "b": 1}, "strata": "s", **common}
+        mechanism = lapnoise.StratifiedLaplaceMechanism(epsilon={"a": "1e6", "b": 1}, **common)
+        scale, p = mechanism.stratum("b").lattice.t, math.exp(-0.5) / 2
+    exponent = mechanism.lattice.exponent
+    tie = Fraction(2) ** (116 + exponent) + (2**63) * Fraction(2) ** exponent
+    high = tie - int(scale) // 2 * Fraction(2) ** exponent
+    lines, _ = noised(tmp_path, "v,s\n" + f"{10**60},b\n" * n, columns="v", clip=(0, high), **options)
+    above = sum(Fraction(float(line.split(",")[0])) > tie for line in lines[1:])
+    # The seed is fixed; six deviations have a chance of 2e-9.
+    assert abs(above - n * p) < 6 * (n * p * (1 - p)) ** 0.5
+
+
+@pytest.mark.parametrize(("low", "high"), [("-1e400", "1e400"), (0, "1e30"), ("-1e30", "1e30"), ("0.1", "1e300")])
+def test_far_bounds_and_fills(tmp_path, low, high):
+    """Whatever bounds are given as, results are the exact sums of clipped numbers and noise, and no warning comes."""
+    numbers = ["5", "1e29", "-7", "", "1e305", "123456789012345678901234567890.5"]
+    lines, _ = noised(
+        tmp_path,
+        "x,k\n" + ",\n".join(numbers) + ",\n",
+        columns="x",
+        epsilon=1,
+        sensitivity=1,
+        clip=(low, high),
+        fill="1e29",
+    )
+    mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=1, changed=len(numbers))
+    expected = []
+    for i, text in enumerate(numbers):
+        clipped = min(max(Fraction(text or "1e29"), Fraction(low)), Fraction(high))
+        expected.append(repr(min(released(mechanism, clipped, i), 1.7976931348623157e308)))
+    assert [line.split(",")[0] for line in lines[1:]] == expected
+
+
+def test_bounds_by_column_need_columns(tmp_path):
+    message = refusal(tmp_path, "x\n1\n", ValueError, epsilon=1, sensitivity=1, clip={"x": (0, 1)})
+    assert message == "columns must be given where clip has bounds for each column by name"
+
+
+def test_encodings_that_hide_delimiters(tmp_path):
+    for encoding in ("gbk", "big5", "shift_jis", "utf-16"):
+        with pytest.raises(ValueError, match="encoding must keep ASCII bytes for ASCII characters alone"):
+            add_noise("s.csv", tmp_path / "u.csv", encoding=encoding, epsilon=1, sensitivity=1)
 
 
 def test_strata(tmp_path):
@@ -214,7 +293,7 @@ def test_a_file_without_a_header(tmp_path):
     lines, receipt = noised(tmp_path, "7,1\n", header=False, columns="2", epsilon=1, sensitivity=1)
     assert (lines[0][:2], receipt.rows) == ("7,", 1)
     message = refusal(tmp_path, "7,1\n", ValueError, header=False, columns="3", epsilon=1, sensitivity=1)
-    assert message == "columns must name columns of the source, got '3'; there are: '1', '2'"
+    assert message == "columns must name columns of the source, got '3'; there are: 'column 1', 'column 2'"
 
 
 def test_names_in_another_encoding(tmp_path):
@@ -226,7 +305,7 @@ def test_names_in_another_encoding(tmp_path):
     assert (tmp_path / "t.csv").read_bytes().startswith("größe,b\n".encode("latin-1"))
     assert (tmp_path / "t.csv").read_bytes().endswith("ü\n".encode("latin-1"))
     for encoding in ("utf-16", "cp037"):
-        with pytest.raises(ValueError, match="encoding must keep ASCII characters as ASCII bytes, got"):
+        with pytest.raises(ValueError, match="encoding must keep ASCII bytes for ASCII characters alone, got"):
             add_noise(tmp_path / "s.csv", tmp_path / "u.csv", encoding=encoding, epsilon=1, sensitivity=1)
     with pytest.raises(ValueError, match="encoding must be one that Python knows, got 'klingon'"):
         add_noise(tmp_path / "s.csv", tmp_path / "u.csv", encoding="klingon", epsilon=1, sensitivity=1)

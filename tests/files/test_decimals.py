@@ -141,7 +141,7 @@ def test_a_float_would_be_rounded_to_another_step():
 def test_absurd_exponents_and_digits(cell, expected):
     exponent = -2 if b"12" in cell[:6] else -1074
     points = nearest_points(cells_from([cell]), ABSENT, exponent)
-    assert (points.steps.tolist(), points.open) == ([expected], [])
+    assert (points.steps.tolist(), points.open) == ([expected], {})
     assert exact_value(cell).denominator.bit_length() < 7000
 
 
@@ -191,9 +191,7 @@ def test_cells_are_the_sums_in_fractions(tmp_path, epsilon, sensitivity, changed
     cells = (cells * 2)[:200]
     draws = file_oracle.draws(200, epsilon, sensitivity, changed)
     expected = [repr(file_oracle.released(value_of(cell), draw)) for cell, draw in zip(cells, draws, strict=True)]
-    assert noised(tmp_path, cells, epsilon, sensitivity, changed) == [
-        f'"{text}"' if cell[:1] == b'"' else text for cell, text in zip(cells, expected, strict=True)
-    ]
+    assert noised(tmp_path, cells, epsilon, sensitivity, changed) == expected
 
 
 def test_integers_beyond_the_floats_stay_apart(tmp_path):

@@ -88,6 +88,10 @@ def test_rows_are_told_by_file(source):
     ("schema", "message"),
     [
         ({"x": pa.float32(), "s": pa.string()}, "column 'x' is of type float, but double in 'k=10/b.parquet'"),
+        (
+            [pa.field("x", pa.float64(), metadata={"ARROW:extension:name": "euros"}), pa.field("s", pa.string())],
+            "column 'x' is of type extension<euros>, but double in 'k=10/b.parquet'",
+        ),
         ({"x": pa.float64(), "s": pa.int8()}, "column 's' is of type int8, but string in 'k=10/b.parquet'"),
         ({"x": pa.float64()}, "column 's' of 'k=10/b.parquet' is missing"),
         ({"s": pa.string(), "x": pa.float64()}, "column 1 is 's', where 'x' stands in 'k=10/b.parquet'"),

@@ -190,12 +190,12 @@ def test_infinite_values_are_named_and_not_shown(tmp_path, monkeypatch, order):
     array = np.asarray(np.zeros((3, 4)), order=order)
     array[2, 1] = -np.inf
     np.save(tmp_path / "s.npy", array)
-    assert refusal(tmp_path).startswith("the value at index (2, 1), flat index 9, is infinite")
+    assert refusal(tmp_path).startswith("index (2, 1), flat index 9, has an infinite number")
 
 
 def test_infinite_number_without_axes(tmp_path):
     np.save(tmp_path / "s.npy", np.array(np.inf))
-    assert refusal(tmp_path).startswith("the value at index (), flat index 0, is infinite")
+    assert refusal(tmp_path).startswith("index (), flat index 0, has an infinite number")
 
 
 def test_broken_files(tmp_path):

@@ -15,13 +15,15 @@ from lapnoise.files._cells import content
 from lapnoise.files._rows import RowReader
 from lapnoise.files._source import Source
 
+QUOTES = [b'"', b"'", b"%", b"^", b"\0"]
 
-def read(path: Path, data: bytes, delimiter: bytes = b",", block_bytes: int = 1 << 20):
+
+def read(path: Path, data: bytes, delimiter: bytes = b",", quote: bytes = b'"', block_bytes: int = 1 << 20):
     """Return head, header and blocks, with all cells marked, of a file with these bytes."""
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch, Source(path) as source:
         patch.setattr(_rows, "BLOCK_BYTES", block_bytes)
-        reader = RowReader(source, delimiter)
+        reader = RowReader(source, delimiter, quote)
         return reader.head, reader.header, list(reader.blocks(range(len(reader.header))))
 
 
@@ -50,6 +52,11 @@ quoted_cells = st.text(st.sampled_from('a",;\n\r é'), max_size=5).map(lambda te
 row_ends = st.sampled_from(["\n", "\r\n"])
 
 
+def swapped(text: str, quote: bytes) -> str:
+    """Return a text in which a quote and the usual one have changed places."""
+    return text.translate({ord('"'): quote.decode(), ord(quote): '"'})
+
+
 @st.composite
 def files(draw: st.DrawFn) -> tuple[str, int]:
     """Draw a file with a header, of one to three columns, and its number of columns."""
@@ -66,16 +73,17 @@ def files(draw: st.DrawFn) -> tuple[str, int]:
 
 
 @settings(max_examples=300, deadline=None)
-@given(files(), st.sampled_from([1, 2, 3, 7, 64, 1 << 20]))
-@example(('x,y\n"a""",1\n"""b""",2\n', 2), 5)
-@example(('x\n""\n\n"a\n"\n', 1), 1)
-def test_bytes_and_cells_survive(path, file, block_bytes):
+@given(files(), st.sampled_from([1, 2, 3, 7, 64, 1 << 20]), st.sampled_from(QUOTES[:-1]))
+@example(('x,y\n"a""",1\n"""b""",2\n', 2), 5, b'"')
+@example(('x\n""\n\n"a\n"\n', 1), 1, b"'")
+def test_bytes_and_cells_survive(path, file, block_bytes, quote):
     text, width = file
+    text = swapped(text, quote)
     data = text.encode()
-    head, header, blocks = read(path, data, block_bytes=block_bytes)
+    head, header, blocks = read(path, data, quote=quote, block_bytes=block_bytes)
     assert head + bytes_of(blocks) == data
-    got = [content(cell) for cell in cells_in(blocks)]
-    rows = list(csv.reader(io.StringIO(text, newline="")))
+    got = [content(cell, quote) for cell in cells_in(blocks)]
+    rows = list(csv.reader(io.StringIO(text, newline=""), quotechar=quote.decode()))
     # The csv module gives a row without cells for an empty line, which in a file of one column is an empty cell.
     expected = [cell.strip(" \t\r\n").encode() for row in rows[1:] for cell in (row or [""])]
     assert got == expected
@@ -87,19 +95,21 @@ def test_bytes_and_cells_survive(path, file, block_bytes):
     st.text(st.sampled_from('ab",,\n\n\r '), max_size=25) | st.text(st.sampled_from('a",\n'), min_size=30, max_size=90),
     st.integers(1, 3),
     st.sampled_from([1, 2, 5, 33, 1 << 20]),
+    st.sampled_from(QUOTES),
 )
-@example('"a\r\n', 1, 1)
-@example('"a"\r', 1, 1)
-@example('"a""\n', 2, 2)
-def test_any_bytes_are_split_as_the_pattern_splits_them(path, text, width, block_bytes):
+@example('"a\r\n', 1, 1, b'"')
+@example('"a"\r', 1, 1, b"'")
+@example('"a""\n', 2, 2, b"%")
+def test_any_bytes_are_split_as_the_pattern_splits_them(path, text, width, block_bytes, quote):
     """Whatever follows a header: the same rows, or the same trouble first."""
     head = ",".join("xyz"[:width]) + "\n"
-    expected = csv_oracle.rows_of(text.encode(), b",", width)
+    text = text if quote == b"\0" else swapped(text, quote)
+    expected = csv_oracle.rows_of(text.encode(), b",", width, quote)
     if isinstance(expected, str):
         with pytest.raises(InputDataError, match=expected):
-            read(path, (head + text).encode(), block_bytes=block_bytes)
+            read(path, (head + text).encode(), quote=quote, block_bytes=block_bytes)
     else:
-        assert cells_of(path, (head + text).encode(), block_bytes=block_bytes) == expected
+        assert cells_of(path, (head + text).encode(), quote=quote, block_bytes=block_bytes) == expected
 
 
 def test_columns_that_are_not_marked_are_passed_over(path):
@@ -107,7 +117,7 @@ def test_columns_that_are_not_marked_are_passed_over(path):
     path.write_bytes(data)
     for columns in ([0], [1, 3], [2], [0, 1, 2, 3]):
         with Source(path) as source:
-            blocks = list(RowReader(source, b",").blocks(columns))
+            blocks = list(RowReader(source, b",", b'"').blocks(columns))
         rows = [[b"1", b'"2,2"', b"3", b"4"], [b"5", b'"6\n"', b"7", b"8"], [b"9", b"", b'""', b"0"]]
         assert cells_in(blocks) == [row[column] for row in rows for column in columns]
         (block,) = blocks
@@ -129,7 +139,7 @@ def test_blocks_have_room_for_so_many_cells(path, monkeypatch):
 
 def test_quotes_inside_a_cell_are_text(path):
     assert cells_of(path, b'x,y\n5" disk,a"b"c\n"q"r",2\n') == [[b'5" disk', b'a"b"c'], [b'"q"r"', b"2"]]
-    assert content(b'"q"r"') == b'qr"'
+    assert content(b'"q"r"', b'"') == b'qr"'
 
 
 def test_byte_order_mark_is_no_part_of_the_first_name(path):
@@ -185,3 +195,23 @@ def test_other_delimiters(path):
     assert cells_of(path, b"x|y\n1,5|2\n", delimiter=b"|") == [[b"1,5", b"2"]]
     assert cells_of(path, b"x\ty\n1\t\n", delimiter=b"\t") == [[b"1", b""]]
     assert cells_of(path, b"x^y\n1^]\n", delimiter=b"^") == [[b"1", b"]"]]
+
+
+def test_every_quote(path):
+    """Each works in the header and behind it, whatever it means in a pattern."""
+    quotes = [bytes([code]) for code in range(1, 128)]
+    for quote in (byte for byte in quotes if not (byte.isalnum() or byte.isspace() or byte in b",.+-_")):
+        data = b"Qx,QQ\nxQ,y\nQ1,1Q,aQ\nQQQcQ,Q\nQ\n".replace(b"Q", quote)
+        head, header, blocks = read(path, data, quote=quote, block_bytes=3)
+        assert head + bytes_of(blocks) == data
+        names = [content(cell, quote) for cell in header]
+        assert names == [b"x," + quote + b"\nx", b"y"]
+        assert [content(cell, quote) for cell in cells_in(blocks)] == [b"1,1", b"a" + quote, quote + b"c", b""]
+
+
+def test_no_quotes(path):
+    rows = [[b'"1', b'2"'], [b'"', b'""'], [b'a"', b"'"]]
+    assert cells_of(path, b'"x,y"\n"1,2"\n",""\na",\'\n', quote=b"\0") == rows
+    assert cells_of(path, b'"x,y"\n"1,2"\n",""\na",\'', quote=b"\0", block_bytes=1) == rows
+    with pytest.raises(InputDataError, match=r"data row 1 \(line 2\) has 3 fields, the header has 2"):
+        read(path, b'x,y\n"1,2",3\n', quote=b"\0")

@@ -1,5 +1,6 @@
 """What is asked of the noise: rows that are persons, bounds, filling, and mechanisms other than Laplace."""
 
+import hashlib
 from fractions import Fraction
 
 import numpy as np
@@ -109,7 +110,10 @@ def test_persons_may_not_be_missing(tmp_path):
     values[[7, 9]] = np.nan
     options = {"epsilon": 1, "local": True, "clip": (0, 100)}
     message = refused(tmp_path, values, InputDataError, **options)
-    assert message == "the value at index (7), flat index 7, is missing; a number must stand there"
+    assert message == (
+        "index (7), flat index 7, has a missing cell, where a number must stand; "
+        "fill says what such a cell counts as (--fill)"
+    )
     assert refused(tmp_path, values, InputDataError, dry_run=True, **options) == message
     got, receipt = noised(tmp_path, values, fill=20, **options)
     mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=100, changed=1)
@@ -121,7 +125,10 @@ def test_persons_may_not_be_missing(tmp_path):
 def test_infinities_are_bounded_or_refused(tmp_path):
     values = np.array([1.0, np.inf, -np.inf, 5.0])
     message = refused(tmp_path, values, InputDataError, epsilon=1, sensitivity=1)
-    assert message == "the value at index (1), flat index 1, is infinite; a finite number or NaN must stand there"
+    assert message == (
+        "index (1), flat index 1, has an infinite number, where a finite number or NaN must stand; "
+        "clip bounds such values (--clip)"
+    )
     got, _ = noised(tmp_path, values, epsilon=1, sensitivity=1, clip=(2, 4))
     mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=1, changed=4)
     np.testing.assert_array_equal(got, by_mechanism(mechanism, np.array([2.0, 4.0, 2.0, 4.0])))
@@ -168,7 +175,10 @@ def test_clamping_comes_after_noise(tmp_path):
         ({"epsilon": 1, "sensitivity": 1, "delta": 0.1}, "delta must be left out for mechanism 'laplace'"),
         ({"epsilon": 1, "sensitivity": 1, "mechanism": "gaussian"}, "delta must be given for mechanism 'gaussian'"),
         ({"epsilon": 1, "sensitivity": 1, "mechanism": "bounded-laplace"}, r"clip must be one pair \(low, high\)"),
-        ({"epsilon": 1, "sensitivity": 1, "strata": "a"}, "strata must be left out but for mechanism 'stratified'"),
+        (
+            {"mechanism": "laplace", "epsilon": 1, "sensitivity": 1, "strata": "a"},
+            "strata must be left out unless mechanism is 'stratified'",
+        ),
         ({"sensitivity": 1, "mechanism": "stratified"}, "strata must be given for mechanism 'stratified'"),
         ({"mechanism": lapnoise.LaplaceMechanism(epsilon=1, sensitivity=1), "epsilon": 1}, "epsilon must be left out"),
         (
@@ -176,7 +186,10 @@ def test_clamping_comes_after_noise(tmp_path):
             "mechanism must be a name where local is True",
         ),
         ({"mechanism": lapnoise.ExponentialMechanism(epsilon=1, sensitivity=1)}, "mechanism must be one of"),
-        ({"epsilon": 1, "sensitivity": 1, "clip": {"a": (0, 1)}}, "columns, strata, bounds by column and delimiter"),
+        (
+            {"epsilon": 1, "sensitivity": 1, "clip": {"a": (0, 1)}},
+            "columns must be given where clip has bounds for each",
+        ),
     ],
 )
 def test_what_contradicts_itself_is_refused(tmp_path, options, message):
@@ -198,3 +211,29 @@ def test_pieces_and_threads_do_not_matter(tmp_path, monkeypatch, threads):
         np.testing.assert_array_equal(got, expected)
     got, _ = noised(tmp_path, np.asfortranarray(values), epsilon=1, sensitivity=1, threads=threads)
     np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (np.uint64, {"clip": (-10, 10), "fill": -5}, "fill must be an integer of uint64, got -5"),
+        (np.int64, {"fill": 2**70}, "fill must be an integer of int64, got 1180591620717411303424"),
+        (np.float32, {"fill": 1e300}, "fill must be a finite float32, got 1e+300"),
+    ],
+)
+def test_a_fill_that_a_type_has_not_is_refused_before_the_charge(tmp_path, kind, options, message):
+    np.save(tmp_path / "s.npy", np.zeros(3, kind))
+    ledger = lapnoise.PrivacyLedger(1)
+    with pytest.raises(ValueError, match=message.replace("+", ".")):
+        add_noise(tmp_path / "s.npy", tmp_path / "t.npy", epsilon=1, sensitivity=1, ledger=ledger, **options)
+    assert ledger.spent.epsilon == 0
+
+
+def test_digest_of_an_array_in_fortran_order(tmp_path):
+    np.save(tmp_path / "s.npy", np.asfortranarray(np.arange(6.0).reshape(2, 3)))
+    receipt = add_noise(tmp_path / "s.npy", tmp_path / "t.npy", epsilon=1, sensitivity=1, digest_source=True)
+    assert receipt.source_sha256 == hashlib.sha256((tmp_path / "s.npy").read_bytes()).hexdigest()
+    with (tmp_path / "s.npy").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(InputDataError, match="the file has bytes after its array"):
+        add_noise(tmp_path / "s.npy", tmp_path / "u.npy", epsilon=1, sensitivity=1)

@@ -22,12 +22,14 @@ from lapnoise.kernels.conditional_laplace import fill_conditional_laplace, fill_
 from lapnoise.kernels.csv_scan import scan_rows, write_numbers
 from lapnoise.kernels.decimals import read_points
 from lapnoise.kernels.discrete_gaussian import fill_discrete_gaussian
+from lapnoise.kernels.keyed_noise import fill_keyed_laplace, fill_keyed_laplace_wide, place_floats, place_integers
 from lapnoise.kernels.laplace import fill_difference, fill_exponential, fill_laplace
 from lapnoise.kernels.laplace_float32 import fill_difference32, fill_exponential32, fill_laplace32
 from lapnoise.kernels.lattice_sum import add_steps, add_steps32
 from lapnoise.kernels.log_laplace import fill_log_laplace
 from lapnoise.kernels.planar_laplace import fill_planar_laplace
 from lapnoise.kernels.selection import fill_exponential_bounds, fill_flip_bounds
+from lapnoise.kernels.siphash import absorb_bytes, absorb_integers, finish
 from lapnoise.kernels.strata import fill_discrete_laplace_strata
 
 PACKAGE = Path(lapnoise.__file__).parent
@@ -38,6 +40,7 @@ A64, A32, A8 = (types.Array(kind, 1, "C") for kind in (F64, F32, types.int8))
 C128, I64 = (types.Array(kind, 1, "C") for kind in (types.complex128, types.int64))
 STREAM = (WORDS, types.int64, WORDS)
 INT, U64 = types.int64, types.uint64
+W2 = types.Array(types.uint64, 2, "C")
 CODES, TABLE = types.Array(types.int8, 1, "C"), types.Array(types.float64, 2, "C")
 
 # Kernel, signature, and the least number of packed fma and division instructions that its arithmetic needs: a logarithm
@@ -57,6 +60,7 @@ VECTORISED = {
     "difference, float32": (fill_difference32, (A32, F32, F32, *STREAM), 8),
     "gaussian": (fill_discrete_gaussian, (I64, A64, *STREAM, I64), 8),
     "strata": (fill_discrete_laplace_strata, (I64, CODES, TABLE, *STREAM, I64), 8),
+    "keyed": (fill_keyed_laplace, (I64, WORDS, WORDS, A64, WORDS, WORDS, I64), 8),
     "exponential selection": (fill_exponential_bounds, (A64, A64, A64, *STREAM), 16),
     "permute and flip": (fill_flip_bounds, (A64, A64, A64, *STREAM), 8),
 }
@@ -69,12 +73,15 @@ OTHERS = {
     "drawn steps": (add_steps, (A64, A64, I64, A64)),
     "drawn steps, float32": (add_steps32, (A32, A32, I64, A64)),
     "cells": (count_even_cells, (types.Array(types.int64, 2, "C"), A64, A64, F64, F64, I64)),
+    "keyed, wide": (fill_keyed_laplace_wide, (I64, WORDS, WORDS, A64, WORDS, WORDS, I64)),
+    "places of floats": (place_floats, (WORDS, WORDS, W2, A64, A64)),
+    "places of integers": (place_integers, (WORDS, WORDS, W2, I64, A64, INT, types.boolean)),
     "planar_laplace": (fill_planar_laplace, (C128, A64, F64, *STREAM, I64)),
 }
 
 BYTES, FROZEN = types.Array(types.uint8, 1, "C"), types.Array(types.uint8, 1, "C", readonly=True)
 I32, FLAGS = types.Array(types.int32, 1, "C"), types.Array(types.boolean, 1, "C")
-PLACES, ABSENT = (FROZEN, I32, I32), (FROZEN, I64, FLAGS)
+PLACES, ABSENT = (FROZEN, I32, I32, types.uint8), (FROZEN, I64, FLAGS)
 BYTEWISE = {
     "check decimals": (check_decimals, (*PLACES, *ABSENT, BYTES)),
     "read points": (read_points, (*PLACES, *ABSENT, INT, A64, A64, A64, I64, BYTES)),
@@ -82,7 +89,7 @@ BYTEWISE = {
     "write floats": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, BYTES, A64, WORDS)),
     "write integers": (write_numbers, (BYTES, FROZEN, INT, INT, I32, I32, BYTES, I64, WORDS)),
 }
-SCAN = (scan_rows, (FROZEN, INT, INT, types.boolean, types.uint8, FLAGS, INT, I32, I32))
+SCAN = (scan_rows, (FROZEN, INT, INT, types.boolean, types.uint8, types.uint8, FLAGS, INT, I32, I32))
 
 LIBRARY = re.compile(
     r"\b_*(?:svml_\w+|(?:log|log1p|log2|log10|exp|exp2|expm1|pow|fma|fmod|floor|ceil|rint|round|ldexp|frexp|sqrt)[fl]?)\b"
@@ -187,19 +194,55 @@ def test_other_kernels_call_no_library(name):
 
 
 @x86_with_fma
-def test_cipher_rounds_are_packed():
-    """The double round is one loop of 32 additions and 32 exclusive ors of full registers at least, with no call."""
+@pytest.mark.parametrize(
+    ("kernel", "loops"), [(OTHERS["words"], 1), (VECTORISED["keyed"][:2], 2)], ids=["words", "keyed"]
+)
+def test_cipher_rounds_are_packed(kernel, loops):
+    """The double round is a loop of 32 additions and 32 exclusive ors of full registers at least, with no call.
+
+    Keyed noise has it twice, for whole groups of rows and for the last one.
+    """
     rounds = [
         loop
-        for loop in innermost_loops(assembly_of(*OTHERS["words"]))
+        for loop in innermost_loops(assembly_of(*kernel))
         if Counter(instruction for instruction, _ in loop)["vpaddd"] >= 32
     ]
 
-    assert len(rounds) == 1
-    names = Counter(instruction.rstrip("dq") for instruction, _ in rounds[0])
-    assert names["vpxor"] >= 32
-    assert {r for _, operands in rounds[0] for r in re.findall(r"%([xyz])mm", operands)} & widest()
-    assert not any(instruction.startswith("call") for instruction, _ in rounds[0])
+    assert len(rounds) == loops
+    for body in rounds:
+        names = Counter(instruction.rstrip("dq") for instruction, _ in body)
+        assert names["vpxor"] >= 32
+        assert {r for _, operands in body for r in re.findall(r"%([xyz])mm", operands)} & widest()
+        assert not any(instruction.startswith("call") for instruction, _ in body)
+
+
+HASHING = {
+    "integers": (absorb_integers, (W2, I64, INT, INT), 16),
+    "end": (finish, (W2, W2), 36),
+}
+"""Kernels of SipHash, and the additions in their 4 and 10 rounds; the output does not need all of the last four."""
+
+
+@x86_with_fma
+@pytest.mark.parametrize("name", HASHING)
+def test_hash_rounds_are_packed(name):
+    """SipHash of integers adds several rows at a time in full registers, and calls nothing."""
+    kernel, signature, least = HASHING[name]
+    loops = innermost_loops(assembly_of(kernel, signature))
+    most = max(loops, key=lambda loop: Counter(instruction for instruction, _ in loop)["vpaddq"])
+
+    assert Counter(instruction for instruction, _ in most)["vpaddq"] >= least
+    assert {r for _, operands in most for r in re.findall(r"%([xyz])mm", operands)} & widest()
+    assert not any(instruction.startswith("call") for instruction, _ in most)
+
+
+@x86_with_fma
+def test_hash_of_bytes_calls_nothing():
+    """Rows of bytes are hashed one after the other, with no call in a loop."""
+    loops = innermost_loops(assembly_of(absorb_bytes, (W2, I64, types.Array(types.uint8, 1, "C"), INT)))
+
+    assert loops
+    assert not any(instruction.startswith("call") for loop in loops for instruction, _ in loop)
 
 
 def body(text: str) -> str:

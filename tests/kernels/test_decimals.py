@@ -10,18 +10,25 @@ import numpy as np
 import pytest
 from csv_oracle import ABSENT, cells_from
 
-from lapnoise.kernels.cell_numbers import MISSING, OPEN, READ, check_decimals, find_number, read_integers
+from lapnoise.kernels.cell_numbers import (
+    MISSING,
+    OPEN,
+    READ,
+    check_decimals,
+    check_integers,
+    find_number,
+    read_integers,
+)
 from lapnoise.kernels.decimals import float_powers, read_points
 
 
-def points_of(texts: list[bytes], exponent: int):
+def points_of(texts: list[bytes], exponent: int, quote: bytes = b'"'):
     """Return states and, where a point was found, how many steps it is."""
-    cells = cells_from(texts)
+    cells = cells_from(texts, quote)
     base, steps, states = np.empty(cells.size), np.empty(cells.size, np.int64), np.empty(cells.size, np.uint8)
     half = exponent // 2
     factors = np.array([math.ldexp(1.0, -half), math.ldexp(1.0, half - exponent)])
-    place = (cells.data, cells.starts, cells.ends)
-    still_open = read_points(*place, *ABSENT.arrays, exponent, factors, float_powers(), base, steps, states)
+    still_open = read_points(*cells.arguments, *ABSENT.arrays, exponent, factors, float_powers(), base, steps, states)
     assert still_open == np.count_nonzero(states == OPEN)
     step = Fraction(2) ** exponent
     found = [Fraction(base[i]) / step + int(steps[i]) if states[i] == READ else None for i in range(cells.size)]
@@ -61,7 +68,7 @@ def value_of(text: bytes) -> Fraction:
 @pytest.mark.parametrize("exponent", [-200, *range(-60, 61, 5), 200])
 def test_both_sides_of_every_half(exponent):
     """The nearest decimals of up to 19 digits beside ties, whose floats mostly lie upon them."""
-    chance = random.Random()
+    chance = random.Random(exponent)
     texts = []
     for _ in range(400):
         tie = Fraction(2 * chance.getrandbits(chance.randrange(1, 70)) + 1) * Fraction(2) ** (exponent - 1)
@@ -73,7 +80,7 @@ def test_both_sides_of_every_half(exponent):
             assert point == exact_oracles.half_up(value_of(text), exponent), (text, exponent)
             decided += 1
     # Others are long, or multiples of a large power of ten.
-    assert decided > (0.9 if -60 <= exponent <= 0 else 0.3) * len(texts)
+    assert decided > (0.85 if -60 <= exponent <= 0 else 0.3) * len(texts)
 
 
 def test_ties_are_exact():
@@ -94,7 +101,7 @@ def test_a_word_that_is_shifted_out():
 @pytest.mark.parametrize("exponent", [-39, -26, -3, 0, 7])
 def test_ordinary_numbers_are_never_left_open(exponent):
     """Whatever ``repr`` and rounding to some places write, and 64-bit integers, far from and near to 2^52 steps."""
-    chance = random.Random()
+    chance = random.Random(exponent)
     texts = [repr(chance.uniform(-1, 1) * 10.0 ** chance.randrange(-8, 18)).encode() for _ in range(3000)]
     texts += [f"{chance.uniform(-1e6, 1e6):.{chance.randrange(12)}f}".encode() for _ in range(3000)]
     texts += [str(chance.getrandbits(chance.randrange(1, 64))).encode() for _ in range(1000)]
@@ -150,7 +157,7 @@ def test_a_cell_ends_where_it_ends():
     for end in range(1, 15):
         values, states = np.empty(1, np.int64), np.empty(1, np.uint8)
         starts, ends = np.zeros(1, np.int32), np.array([end], np.int32)
-        assert read_integers(cells.data, starts, ends, *ABSENT.arrays, values, states) == 0
+        assert read_integers(cells.data, starts, ends, np.uint8(34), *ABSENT.arrays, values, states) == 0
         assert values[0] == int("123456789012345"[:end])
 
 
@@ -165,7 +172,7 @@ def test_integers_up_to_the_last_bit():
     ]
     cells = cells_from([*texts, b"18446744073709551617", b"-0", b"1.0"])
     values, states = np.empty(cells.size, np.int64), np.empty(cells.size, np.uint8)
-    assert read_integers(cells.data, cells.starts, cells.ends, *ABSENT.arrays, values, states) == 4
+    assert read_integers(*cells.arguments, *ABSENT.arrays, values, states) == 4
     assert states.tolist() == [READ, READ, OPEN, OPEN, READ, MISSING, OPEN, READ, OPEN]
     assert values.tolist() == [2**63 - 1, -(2**63), 0, 0, 0, 0, 0, 0, 0]
 
@@ -174,11 +181,34 @@ def test_checks_see_what_reading_sees():
     texts = [b"1", b"", b"x", b"1e5", b"1e299", b"1e301", b"1" * 299, b"1" * 302, b"0." + b"1" * 400, b"0e9999999999"]
     cells = cells_from(texts)
     states = np.empty(cells.size, np.uint8)
-    assert check_decimals(cells.data, cells.starts, cells.ends, *ABSENT.arrays, states) == (1, 3)
+    assert check_decimals(*cells.arguments, *ABSENT.arrays, states) == (1, 3)
     assert states.tolist() == [READ, MISSING, OPEN, READ, READ, OPEN, READ, OPEN, READ, READ]
 
 
 def test_the_first_number_is_found():
     for texts, index in [([b"a", b"", b"7"], 2), ([b'" 7"', b"7"], 0), ([b'"7', b"x"], 0), ([b"a", b'"', b'""'], -1)]:
-        cells = cells_from(texts)
-        assert find_number(cells.data, cells.starts, cells.ends) == index
+        for quote in (b'"', b"'", b"\0"):
+            assert find_number(*cells_from(texts, quote).arguments) == index
+    for quote, index in ((b"'", 0), (b'"', 1), (b"\0", 1)):
+        assert find_number(*cells_from([b"'7'", b"7"], quote).arguments) == index
+
+
+def test_quotes_are_what_the_caller_says():
+    texts = [b"'1'", b'"1"', b"1", b"'NA'", b'"NA"', b"*1*"]
+    for quote, expected in (
+        (b"'", [READ, OPEN, READ, MISSING, OPEN, OPEN]),
+        (b'"', [OPEN, READ, READ, OPEN, MISSING, OPEN]),
+        (b"*", [OPEN, OPEN, READ, OPEN, OPEN, READ]),
+        (b"\0", [OPEN, OPEN, READ, OPEN, OPEN, OPEN]),
+    ):
+        cells = cells_from(texts, quote)
+        states, values = np.empty(6, np.uint8), np.empty(6, np.int64)
+        missing = expected.count(MISSING)
+        counts = (missing, expected.count(OPEN))
+        for check in (check_decimals, check_integers):
+            assert check(*cells.arguments, *ABSENT.arrays, states) == counts
+            assert states.tolist() == expected
+        assert read_integers(*cells.arguments, *ABSENT.arrays, values, states) == counts[1]
+        assert states.tolist() == expected
+        assert values.tolist() == [1 if state == READ else 0 for state in expected]
+        assert points_of(texts, 0, quote)[0] == expected

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from auditing import MANY, audit, half_lines
+from auditing import MANY, audit
 
 from lapnoise import (
     BoundedLaplaceMechanism,
@@ -16,6 +16,7 @@ from lapnoise import (
     default_rng,
     queries,
 )
+from lapnoise.evaluate.auditing.events import half_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
 
@@ -77,8 +78,8 @@ def naive_bounded(x, size, seed):
 SOUND = {
     "Gaussian": (gaussian(), 0.0, 1.0, LARGE, 0.3),
     "Gaussian, integers": (gaussian(integers=True), 0, 1, LARGE, 0.3),
-    "bounded, from an end": (bounded(), 0.0, 1.0, 0.0, 0.9),
-    "bounded, across": (bounded(sensitivity=3), 0.0, 3.0, 0.0, 0.9),
+    "bounded, from an end": (bounded(), 0.0, 1.0, 0.0, 0.85),
+    "bounded, across": (bounded(sensitivity=3), 0.0, 3.0, 0.0, 0.85),
     "truncated": (truncated(), 0.0, 1.0, DELTA, 0.9),
     "stratified": (stratified(1), 0.0, 1.0, 0.0, 0.9),
     "planar": (planar(1), 0.0, 1.0, 0.0, 0.5),
@@ -90,7 +91,8 @@ def test_no_event_shows_more_than_is_promised(name):
     """At a million outputs a side no event shows more than (1, delta), and the best shows what half-lines can.
 
     For the Gaussian the best event lies where exp(epsilon) P' = P, and shows less at a delta; in the plane a coordinate
-    shows less than the whole.
+    shows less than the whole; bounded noise shows all of epsilon at an end alone, and 0.91 with a deviation of 0.01 by
+    events that can be counted.
     """
     make, x, neighbour, delta, shown = SOUND[name]
     bound = audit(make, x, neighbour, MANY, half_lines, delta)

@@ -13,6 +13,7 @@ __all__ = [
     "amount",
     "count",
     "integer",
+    "listed",
     "pair",
     "positive_amount",
     "shown",
@@ -25,6 +26,16 @@ def shown(value: Any) -> str:
     except ValueError:  # more digits than Python writes
         return f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Return names for a message: the first twenty, and how many more there are."""
+    rest = len(names) - _LISTED
+    more = f" and {rest} more" if rest > 0 else ""
+    return (", ".join(map(repr, names[:_LISTED])) or "none") + more
+
+
+_LISTED = 20
 
 
 def amount(

@@ -1,4 +1,4 @@
-"""The arguments of files: names of columns, formats, delimiters."""
+"""The arguments of files: names of columns, formats, delimiters, quotes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ __all__ = [
     "no_columns",
     "no_delimiter",
     "not_the_ledger",
+    "progress",
     "target_format",
 ]
 
@@ -28,6 +29,7 @@ _FORMAT_OF_SUFFIX = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 _FORMATS = ("csv", "npy", "parquet", "arrow")
 
 
@@ -58,7 +60,22 @@ def delimiter(value: Any) -> bytes:
     return value.encode("ascii")
 
 
-def csv_options(separator: Any, absent: Any, header: Any, encoding: Any) -> dict[str, Any]:
+def quote(value: Any, separator: bytes) -> bytes:
+    """Return a quote as one byte, NUL for None; what could stand in a number, part cells or be stripped is refused."""
+    if value is None:
+        return b"\0"
+    if not isinstance(value, str):
+        raise TypeError(f"quote must be one character of text or None, got {value!r}")
+    if len(value) != 1 or not value.isascii() or value.isalnum() or value.isspace() or value in "\0.+-_":
+        raise ValueError(
+            f"quote must be one ASCII character that is no letter, digit, white space or any of .+-_, got {value!r}"
+        )
+    if value.encode("ascii") == separator:
+        raise ValueError(f"quote must be another character than the delimiter, got {value!r} for both")
+    return value.encode("ascii")
+
+
+def csv_options(separator: Any, mark: Any, absent: Any, header: Any, encoding: Any) -> dict[str, Any]:
     """Return how a CSV file is to be read."""
     if not isinstance(encoding, str):
         raise TypeError(f"encoding must be the name of one (text), got {shown(encoding)}")
@@ -68,10 +85,12 @@ def csv_options(separator: Any, absent: Any, header: Any, encoding: Any) -> dict
         raise ValueError(f"encoding must be one that Python knows, got {encoding!r}") from None
     except UnicodeError:
         plain = False
-    if not plain:
-        raise ValueError(f"encoding must keep ASCII characters as ASCII bytes, got {encoding!r}")
+    if not plain or _hides_ascii(encoding):
+        raise ValueError(f"encoding must keep ASCII bytes for ASCII characters alone, got {encoding!r}")
+    given = None if separator is None else delimiter(separator)
     return {
-        "delimiter": None if separator is None else delimiter(separator),
+        "delimiter": given,
+        "quote": quote(mark, given or b","),
         "missing": missing(absent),
         "header": flag("header", header),
         "encoding": encoding,
@@ -96,7 +115,9 @@ def file_format(value: Any, suffix: str, *, directory: bool, stream: bool) -> st
         raise ValueError(f"source and target must be files for format {found!r}, got '-' for one of them")
     if found is None:
         known = ", ".join(_FORMAT_OF_SUFFIX)
-        raise ValueError(f"source must end in one of {known} unless format is given, got suffix {suffix!r}")
+        compressed = suffix.lower() in _COMPRESSED
+        advice = "; decompress it first, to a file or into standard input (source '-')" if compressed else ""
+        raise ValueError(f"source must end in one of {known} unless format is given, got suffix {suffix!r}{advice}")
     return found
 
 
@@ -122,3 +143,22 @@ def no_columns(columns: Any, delimiter: Any, strata: Any, clip: Any) -> None:
     """Refuse for an array what is about columns."""
     if columns is not None or delimiter is not None or strata is not None or isinstance(clip, Mapping):
         raise ValueError("columns, strata, bounds by column and delimiter apply to tables only, got an NPY file")
+
+
+def progress(value: Any) -> None:
+    """Refuse what cannot be told how far a run is."""
+    if value is not None and not callable(value):
+        raise TypeError(f"progress must be callable, got {shown(value)}")
+
+
+def _hides_ascii(encoding: str) -> bool:
+    """Return whether an ASCII byte can be the second byte of a character, as in Shift JIS or GBK."""
+    for lead in range(128, 256):
+        for code in range(32, 127):
+            try:
+                text = bytes([lead, code]).decode(encoding)
+            except UnicodeError:
+                continue
+            if not text.endswith(chr(code)):
+                return True
+    return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,6 +22,7 @@ __all__ = [
     "clamp",
     "clip",
     "clipped_columns",
+    "columns_for_bounds",
     "consistent",
     "fill",
     "fill_within",
@@ -48,6 +49,8 @@ def mechanism(value: Any, by_name: Mapping[str, type]) -> tuple[str, Any]:
 def consistent(name: str, asked: Mapping[str, Any], *, given: bool, local: bool, clip: Any, public: bool) -> None:
     """Refuse parameters that a mechanism does not take, and those that are missing."""
     present = {key for key, value in asked.items() if value is not None}
+    if public and name != "stratified":
+        raise ValueError("strata_public must be left out where there are no strata")
     if given:
         if local:
             raise ValueError("mechanism must be a name where local is True, since the bounds give the sensitivity")
@@ -99,6 +102,11 @@ def _bounds(value: Any, name: str) -> Bounds:
         return bounds(*pair(name, value))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+
+
+def columns_for_bounds() -> NoReturn:
+    """Refuse bounds by column where the columns are not named."""
+    raise ValueError("columns must be given where clip has bounds for each column by name")
 
 
 def clipped_columns(bounds: Mapping[str, Bounds], columns: Iterable[str], *, every: bool) -> None:
@@ -153,7 +161,7 @@ def strata(value: Any, *, needed: bool) -> str | None:
     if needed and value is None:
         raise ValueError("strata must be given for mechanism 'stratified': the column that tells the stratum of a row")
     if not needed and value is not None:
-        raise ValueError("strata must be left out but for mechanism 'stratified'")
+        raise ValueError("strata must be left out unless mechanism is 'stratified'")
     if value is not None and not (isinstance(value, str) and value.strip()):
         raise TypeError(f"strata must be the name of a column (text), got {shown(value)}")
     return None if value is None else value.strip()
@@ -193,13 +201,26 @@ def cell_limits(
     after = None if clamp is None else integer_clamp(clamp) if out == INT64 else clamp_to_floats(clamp, out)
     if kind.kind == "f":
         inside = None if clip is None else floats_inside(*clip, kind)
-        return CellLimits(inside, after, None if fill is None else float(fill))
+        return CellLimits(inside, after, None if fill is None else _fill_of(fill, kind))
     if fill is not None and fill.denominator != 1:
-        raise ValueError(f"fill must be an integer for integers, got {shown(fill)}")
+        raise ValueError(f"fill must be an integer for integers, got {float(fill)!r}")
+    least, most = (0, 2**64 - 1) if kind == np.uint64 else (-(2**63), 2**63 - 1)
+    if fill is not None and not least <= fill <= most:
+        raise ValueError(f"fill must be an integer of {kind}, got {shown(int(fill))}")
     if clip is None:
         return CellLimits(None, after, None if fill is None else int(fill))
-    least, most = (0, 2**64 - 1) if kind == np.uint64 else (-(2**63), 2**63 - 1)
     low, high = max(math.ceil(clip[0]), least), min(math.floor(clip[1]), most)
     if low > high:
-        raise ValueError(f"clip must have a {kind} between its bounds, got {shown(clip[0])} and {shown(clip[1])}")
+        raise ValueError(
+            f"clip must have an integer of {kind} between its bounds, got {float(clip[0])!r} and {float(clip[1])!r}"
+        )
     return CellLimits((low, high), after, None if fill is None else int(fill))
+
+
+def _fill_of(fill: Fraction, kind: np.dtype[Any]) -> float:
+    """Return what a missing cell counts as in a column of floats, finite there too."""
+    with np.errstate(over="ignore"):
+        near = kind.type(float(fill))
+    if not np.isfinite(near):
+        raise ValueError(f"fill must be a finite {kind}, got {shown(float(fill))}")
+    return float(near)

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lapnoise._check._rules import shown
+from lapnoise._check._rules import listed, shown
+from lapnoise.errors import InputDataError
 
 __all__ = [
     "columns",
@@ -54,9 +55,7 @@ def named_columns(asked: Collection[Hashable], names: Sequence[Any], what: str =
     """Return where the columns with these names are, in table order; refuse unknown and repeated ones."""
     unknown = [name for name in asked if name not in names]
     if unknown:
-        raise ValueError(
-            f"{what} must name columns of the table, got {', '.join(map(repr, unknown))}; there are: {_listed(names)}"
-        )
+        raise ValueError(f"{what} must name columns of the table, got {listed(unknown)}; there are: {listed(names)}")
     for name in asked:
         if (count := sum(other == name for other in names)) > 1:
             raise ValueError(f"{what} must name columns that are there once, got {name!r}, which {count} columns have")
@@ -68,9 +67,9 @@ def only_numeric_column(numeric: Sequence[int], names: Sequence[Any]) -> list[in
     if len(numeric) == 1:
         return list(numeric)
     if numeric:
-        found = _listed([names[i] for i in numeric])
+        found = listed([names[i] for i in numeric])
         raise ValueError(f"columns must be given, since {len(numeric)} columns are numeric: {found}")
-    raise ValueError(f"columns must be given, since no column is numeric; there are: {_listed(names)}")
+    raise ValueError(f"columns must be given, since no column is numeric; there are: {listed(names)}")
 
 
 def value_type(name: Any, kind: str, dtype: np.dtype[Any] | None, *, whole: bool) -> np.dtype[Any]:
@@ -105,10 +104,6 @@ def strata_by_text(strata: Iterable[Any]) -> dict[str, int]:
 
 def unknown_stratum(row: int, name: Any, strata: Iterable[str]) -> NoReturn:
     """Refuse a row whose stratum is not among those named."""
-    raise ValueError(
+    raise InputDataError(
         f"row position {row}, column {name!r} must be one of {shown(list(strata))}, got another or a missing one"
     )
-
-
-def _listed(names: Sequence[Any]) -> str:
-    return ", ".join(map(repr, names)) or "no columns"

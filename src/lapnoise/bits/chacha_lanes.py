@@ -1,5 +1,7 @@
 """Sixteen ChaCha blocks side by side in vector registers: the same words as ``bits.chacha``, some 1,000 times faster.
 
+They are sixteen blocks in a row of one stream, or, for keyed noise, the blocks at sixteen places of a caller's choice.
+
 LLVM splits the sixteen lanes into whatever the machine has: one AVX-512 register, two of AVX2, four of SSE2 or NEON.
 """
 
@@ -17,13 +19,17 @@ from lapnoise.bits.chacha import COLUMNS_AND_DIAGONALS, CONSTANTS, ROTATIONS
 __all__ = [
     "BATCH_WORDS",
     "GROUP_WORDS",
+    "LANES",
     "SOURCE_WORDS",
     "WORD_ROOM",
     "copy_words",
     "refill",
+    "write_first_words",
 ]
 
 LANES = 16
+"""Blocks that are made side by side."""
+
 GROUP_WORDS = 128
 """64-bit words in one group of sixteen blocks."""
 
@@ -39,6 +45,9 @@ SOURCE_WORDS = 6
 _WORD32 = ir.IntType(32)
 _WORD64 = ir.IntType(64)
 _LANES = ir.VectorType(_WORD32, LANES)
+_PAIRS = ir.VectorType(_WORD32, 2 * LANES)
+_WEAVE = ir.Constant(_PAIRS, [k // 2 + LANES * (k % 2) for k in range(2 * LANES)])
+_EVEN_AND_ODD = tuple(ir.Constant(_LANES, list(range(k, 2 * LANES, 2))) for k in (0, 1))
 
 
 @intrinsic
@@ -49,9 +58,8 @@ def _write_group(typingctx: Any, words: Any, start: Any, source: Any, group: Any
         words_array = context.make_array(signature.args[0])(context, builder, arguments[0])
         source_array = context.make_array(signature.args[2])(context, builder, arguments[2])
         _align_stack(builder)
-        first = _first_state(builder, source_array.data, arguments[3])
-        half_rounds = builder.load(builder.gep(source_array.data, [_index(5)]), align=8)
-        last = _emit_rounds(builder, first, half_rounds)
+        first = _state(builder, source_array.data, _places_in_stream(builder, source_array.data, arguments[3]))
+        last = _emit_rounds(builder, first, _half_rounds(builder, source_array.data))
         target = builder.bitcast(builder.gep(words_array.data, [arguments[1]]), _LANES.as_pointer())
         for i in range(16):
             # A slice of words need not lie on a register's boundary, so the store claims no more than a word's.
@@ -61,17 +69,60 @@ def _write_group(typingctx: Any, words: Any, start: Any, source: Any, group: Any
     return types.void(words, types.int64, source, types.uint64), emit
 
 
-def _first_state(builder: Any, source: Any, group: Any) -> list[Any]:
+@intrinsic
+def write_first_words(typingctx: Any, words: Any, start: Any, source: Any, low: Any, high: Any, first: Any) -> Any:
+    """Write the first 64 bits of each of sixteen blocks to ``words[start:]``.
+
+    Lane i makes the block whose state words 12 and 13 are ``low[first + i]``, and 14 and 15 ``high[first + i]``; the
+    stream id of the source is not looked at.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words_array, source_array, low_array, high_array = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 3, 4)
+        )
+        _align_stack(builder)
+        places = [
+            half
+            for array in (low_array, high_array)
+            for half in _split_halves(builder, builder.gep(array.data, [arguments[5]]))
+        ]
+        first_state = _state(builder, source_array.data, places)
+        last = _emit_rounds(builder, first_state, _half_rounds(builder, source_array.data))
+        halves = [builder.add(last[i], first_state[i]) for i in (0, 1)]
+        woven = builder.shuffle_vector(*halves, _WEAVE)
+        target = builder.bitcast(builder.gep(words_array.data, [arguments[1]]), _PAIRS.as_pointer())
+        builder.store(woven, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(words, types.int64, source, low, high, types.int64), emit
+
+
+def _split_halves(builder: Any, words: Any) -> list[Any]:
+    """Return the low and the high halves of sixteen 64-bit words in memory."""
+    pairs = builder.load(builder.bitcast(words, _PAIRS.as_pointer()), align=8)
+    undefined = ir.Constant(_PAIRS, ir.Undefined)
+    return [builder.shuffle_vector(pairs, undefined, places) for places in _EVEN_AND_ODD]
+
+
+def _state(builder: Any, source: Any, places: list[Any]) -> list[Any]:
     half_words = builder.bitcast(source, _WORD32.as_pointer())
     key = [builder.load(builder.gep(half_words, [_index(i)]), align=4) for i in range(8)]
+    return [*(_constant(word) for word in CONSTANTS), *(_spread(builder, word) for word in key), *places]
+
+
+def _half_rounds(builder: Any, source: Any) -> Any:
+    return builder.load(builder.gep(source, [_index(5)]), align=8)
+
+
+def _places_in_stream(builder: Any, source: Any, group: Any) -> list[Any]:
+    half_words = builder.bitcast(source, _WORD32.as_pointer())
     stream = [builder.load(builder.gep(half_words, [_index(i)]), align=4) for i in (8, 9)]
     # 16 times a group's number ends in four zero bits, so adding a lane's number never carries into the high half.
     block = builder.shl(group, ir.Constant(_WORD64, 4))
     block_low = builder.trunc(block, _WORD32)
     block_high = builder.trunc(builder.lshr(block, ir.Constant(_WORD64, 32)), _WORD32)
     return [
-        *(_constant(word) for word in CONSTANTS),
-        *(_spread(builder, word) for word in key),
         builder.add(_spread(builder, block_low), ir.Constant(_LANES, list(range(LANES)))),
         _spread(builder, block_high),
         *(_spread(builder, half) for half in stream),

@@ -32,7 +32,7 @@ def add_noise(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    mechanism: str | Mechanism = "laplace",
+    mechanism: str | Mechanism | None = None,
     epsilon: Amount | None = None,
     sensitivity: Amount | Sensitivity | None = None,
     delta: Amount | None = None,
@@ -51,6 +51,7 @@ def add_noise(
     dry_run: bool = False,
     format: str | None = None,
     delimiter: str | None = None,
+    quote: str | None = '"',
     missing: Iterable[str] = MISSING,
     header: bool = True,
     encoding: str = "utf-8",
@@ -75,8 +76,9 @@ def add_noise(
         The file to write, or the directory where the source is one. The directory it lies in must exist. "-" writes CSV
         to standard output, once all of it is there.
     mechanism
-        "laplace"; "discrete-laplace" for integers, which become int64; "gaussian"; "bounded-laplace", whose domain is
-        ``clip``; "stratified"; or a mechanism of such a kind with its parameters.
+        None means "stratified" where there are strata, else "laplace"; "discrete-laplace" for integers, which become
+        int64; "gaussian"; "bounded-laplace", whose domain is ``clip``; or a mechanism of such a kind with its
+        parameters.
     epsilon, delta
         Privacy cost of the whole file, or with ``local`` to each person; floats count as they print. Delta is for
         "gaussian" and "bounded-laplace".
@@ -120,6 +122,9 @@ def add_noise(
         "csv", "npy", "parquet" or "arrow"; None goes by the name of the source.
     delimiter
         The delimiter of a CSV file; None means a tab for ``.tsv`` and a comma otherwise.
+    quote
+        The character that quotes cells of a CSV file, and stands twice for one inside of them; None where no cell is
+        quoted.
     missing
         What missing cells of a CSV file say; they stay as they are. NaN is the missing value of an NPY file, and both
         nulls and NaN are missing in Parquet and Arrow.
@@ -172,8 +177,9 @@ def add_noise(
     -----
     Columns of a CSV file that are not named keep their bytes, and so do delimiter, byte order mark, encoding and line
     ends; encodings must keep ASCII bytes for ASCII characters. Noised cells get the shortest text that reads back as
-    the same float64. Parquet and Arrow keep other columns value for value, with nulls, types and metadata; statistics
-    are made anew. float32 and float64 stay what they are, integers become float64, or int64 with discrete noise.
+    the same float64, without quotes. Parquet and Arrow keep other columns value for value, with nulls, types and
+    metadata; statistics are made anew. float32 and float64 stay what they are, integers become float64, or int64 with
+    discrete noise.
 
     Every number is rounded half up to a multiple of the granularity, a power of two that depends on the parameters and
     ``changed`` alone, and gets exact noise in multiples of it; the sum is rounded once to a float. A decimal in a CSV
@@ -218,6 +224,7 @@ def add_noise(
         dry_run=dry_run,
         format=format,
         delimiter=delimiter,
+        quote=quote,
         missing=missing,
         header=header,
         encoding=encoding,

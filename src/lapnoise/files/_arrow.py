@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from lapnoise._arrow_metadata import adapted_metadata
-from lapnoise._check import noise_terms
+from lapnoise._check import listed, noise_terms
 from lapnoise.errors import InputDataError
 from lapnoise.files._cell_noise import output_dtype
 from lapnoise.files._contents import Contents, Header
 from lapnoise.files._strata import StrataCodes
 from lapnoise.files._terms import Terms
 
-__all__ = ["Layout", "header_of", "layout_of", "pyarrow"]
+__all__ = ["Layout", "header_of", "layout_of", "pyarrow", "shown_type"]
+
+_EXTENSION = b"ARROW:extension:name"
+"""What a field says of its type where pyarrow does not know that: its numbers may mean anything."""
 
 
 def pyarrow() -> Any:
@@ -61,6 +64,10 @@ class Layout:
         """Return the names of the columns that a check reads."""
         return [self.source.field(place).name for place in {*self.noised, self.strata} if place is not None]
 
+    def noised_names(self) -> set[str]:
+        """Return the names of the noised columns as they are in the schema."""
+        return {self.source.field(place).name for place in self.noised}
+
     def contents(self, rows: int, missing: int) -> Contents:
         """Return what a table of so many rows holds."""
         return Contents(self.names, self.types, rows, rows * len(self.names), missing)
@@ -90,10 +97,10 @@ def layout_of(schema: Any, terms: Terms, asked: tuple[str, ...] | None) -> Layou
     target, types = schema, []
     for place in noised:
         field = schema.field(place)
-        dtype = _dtype(field.type)
+        dtype = _dtype(field)
         if dtype is None or (terms.whole and dtype.kind == "f"):
             wanted = "integers of 8 to 64 bits" if terms.whole else "float32, float64 or integers of 8 to 64 bits"
-            raise InputDataError(f"column {names[place]!r} is of type {field.type}, where {wanted} must stand")
+            raise InputDataError(f"column {names[place]!r} is of type {shown_type(field)}, where {wanted} must stand")
         out = output_dtype(dtype, whole=terms.whole)
         read_as = dtype if dtype.kind == "f" or dtype.itemsize == 8 else np.dtype(np.int64)
         noise_terms.cell_limits(terms.bounds_of(names[place]), terms.clamp, terms.fill, read_as, out)
@@ -106,6 +113,12 @@ def layout_of(schema: Any, terms: Terms, asked: tuple[str, ...] | None) -> Layou
     if strata is not None:
         codes = StrataCodes(getattr(terms.mechanism(chosen, len(chosen)), "strata", ()))
     return Layout(schema, target, noised, chosen, tuple(types), strata, codes)
+
+
+def shown_type(field: Any) -> str:
+    """Return how a message calls the type of a field."""
+    extension = (field.metadata or {}).get(_EXTENSION)
+    return str(field.type) if extension is None else f"extension<{extension.decode('utf-8', 'replace')}>"
 
 
 def header_of(layout: Layout, rows: int) -> Header:
@@ -124,10 +137,7 @@ def _refuse_duplicates(names: Sequence[str]) -> None:
 def _places(names: Sequence[str], asked: tuple[str, ...]) -> tuple[int, ...]:
     unknown = [name for name in asked if name not in names]
     if unknown:
-        raise ValueError(
-            f"columns must name columns of the source, got {', '.join(map(repr, unknown))}; "
-            f"there are: {', '.join(map(repr, names))}"
-        )
+        raise ValueError(f"columns must name columns of the source, got {listed(unknown)}; there are: {listed(names)}")
     return tuple(sorted(names.index(name) for name in asked))
 
 
@@ -135,18 +145,16 @@ def _only_numeric(schema: Any, names: Sequence[str], strata: int | None) -> tupl
     # What cannot be noised is a number all the same: beside it, none is the only one.
     numeric = [place for place in range(len(names)) if place != strata and _is_number(schema.field(place).type)]
     if len(numeric) > 1:
-        shown = ", ".join(repr(names[place]) for place in numeric)
-        raise ValueError(f"columns must be given, since {len(numeric)} columns are numeric: {shown}")
+        found = listed([names[place] for place in numeric])
+        raise ValueError(f"columns must be given, since {len(numeric)} columns are numeric: {found}")
     if not numeric:
-        shown = ", ".join(map(repr, names))
-        raise ValueError(f"columns must be given, since no column is numeric; there are: {shown}")
+        raise ValueError(f"columns must be given, since no column is numeric; there are: {listed(names)}")
     return tuple(numeric)
 
 
 def _place_of_strata(schema: Any, names: Sequence[str], asked: str) -> int:
     if asked not in names:
-        shown = ", ".join(map(repr, names))
-        raise ValueError(f"strata must name a column of the source, got {asked!r}; there are: {shown}")
+        raise ValueError(f"strata must name a column of the source, got {asked!r}; there are: {listed(names)}")
     place = names.index(asked)
     types = pyarrow().types
     kind = schema.field(place).type
@@ -157,9 +165,11 @@ def _place_of_strata(schema: Any, names: Sequence[str], asked: str) -> int:
     return place
 
 
-def _dtype(kind: Any) -> np.dtype[Any] | None:
+def _dtype(field: Any) -> np.dtype[Any] | None:
     """Return the dtype of numbers that can be noised."""
-    types = pyarrow().types
+    types, kind = pyarrow().types, field.type
+    if _EXTENSION in (field.metadata or {}):
+        return None
     if types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind):
         found: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
         return found

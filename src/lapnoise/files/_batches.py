@@ -12,7 +12,8 @@ from lapnoise._arrow_values import values_and_missing
 from lapnoise.errors import InputDataError
 from lapnoise.files._arrow import Layout, pyarrow
 from lapnoise.files._cell_noise import CellNoise, Place
-from lapnoise.files._cells import BadCellError
+from lapnoise.files._cells import INFINITE, MISSING_CELL, BadCellError
+from lapnoise.files._contents import advice_for
 from lapnoise.files._overlap import in_order, read_ahead
 from lapnoise.files._strata import MISSING_STRATUM, UNKNOWN_STRATUM
 from lapnoise.files._terms import Terms
@@ -20,7 +21,7 @@ from lapnoise.files._terms import Terms
 __all__ = ["MOST_PIECE_BYTES", "Piece", "add_noise", "missing_cells", "piece_rows"]
 
 PIECE_ROWS = 1 << 16
-"""How many rows are read at a time, without effect on the result."""
+"""How many rows are read at a time, without effect on the noise."""
 
 MOST_PIECE_BYTES = 1 << 23
 """Rows with a great many columns, or long ones, are read in smaller pieces."""
@@ -85,12 +86,12 @@ def missing_cells(piece: Piece, layout: Layout, terms: Terms) -> int:
         if values.dtype.kind == "f":
             infinite = np.isinf(values) if missing is None else np.isinf(values) & ~missing
             if terms.bounds_of(name) is None and infinite.any():
-                _refuse(piece, name, BadCellError(int(np.argmax(infinite)), "an infinite number"), local=terms.local)
+                _refuse(piece, name, BadCellError(int(np.argmax(infinite)), INFINITE), local=terms.local)
             absent = np.isnan(values)
             missing = absent if missing is None else missing | absent
         if missing is not None and terms.fill is None:
             if terms.local and missing.any():
-                _refuse(piece, name, BadCellError(int(np.argmax(missing)), "a missing cell"), local=True)
+                _refuse(piece, name, BadCellError(int(np.argmax(missing)), MISSING_CELL), local=True)
             total += int(np.count_nonzero(missing))
     return total
 
@@ -120,9 +121,12 @@ def _strata(piece: Piece, layout: Layout) -> tuple[NDArray[Any], list[int]] | No
     column = piece.batch.column(piece.batch.schema.get_field_index(name))
     if not pyarrow().types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    chosen = column.indices.fill_null(-1) if column.indices.null_count else column.indices
+    chosen, missing = values_and_missing(column.indices)
+    chosen = chosen.astype(np.int64, copy=False)
     try:
-        codes = layout.codes.codes(_labels(column.dictionary), chosen.to_numpy().astype(np.int64, copy=False))
+        codes = layout.codes.codes(
+            _labels(column.dictionary), chosen if missing is None else np.where(missing, -1, chosen)
+        )
     except BadCellError as error:
         _refuse(piece, name.strip(), error, local=False)
     return codes, layout.codes.places
@@ -143,4 +147,4 @@ def _refuse(piece: Piece, name: str, error: BadCellError, *, local: bool) -> NoR
     else:
         wanted = "a number" if local else "a finite number or a missing cell"
     where = f"{piece.shown}row {piece.first_row + error.index + 1}, column {name!r}"
-    raise InputDataError(f"{where} has {error.kind}, where {wanted} must stand")
+    raise InputDataError(f"{where} has {error.kind}, where {wanted} must stand{advice_for(error.kind)}")

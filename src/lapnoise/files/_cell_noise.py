@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapnoise import _release, lattice
 from lapnoise._check import FLOAT32, FLOAT64, INT64, noise_terms
-from lapnoise.files._cells import BadCellError
+from lapnoise.files._cells import INFINITE, MISSING_CELL, BadCellError
 from lapnoise.files._decimals import Points
 from lapnoise.files._terms import FileMechanism, Terms
 from lapnoise.generator import Generator
@@ -121,12 +122,16 @@ class CellNoise:
         if limits.clip is not None:
             native = np.clip(native, *map(native.dtype.type, limits.clip))
         elif (infinite := _release.find_infinite(native)) >= 0:
-            raise BadCellError(infinite, "an infinite number")
+            raise BadCellError(infinite, INFINITE)
         noised = np.empty(native.shape, out)
         self.mechanism._add(self._generator(place), native, noised, *(strata or ()))
         if limits.clamp is not None:
             np.clip(noised, *limits.clamp, out=noised)
         return Noised(self._blanked(noised, missing), missing)
+
+    def is_bounded(self, column: int) -> bool:
+        """Return whether values of a noised column are clipped to bounds."""
+        return self._clip[column] is not None
 
     @property
     def exponent(self) -> int:
@@ -149,10 +154,11 @@ class CellNoise:
         absent: NDArray[np.bool_] | None = points.missing
         if absent is not None:
             self._refuse_missing(absent)
-            points.base[absent], points.steps[absent] = _nearest_point(self.fill or Fraction(0), exponent)
+        values = _Decimals(points, exponent)
+        if absent is not None:
+            values.put(absent, self.fill or Fraction(0))
             absent = absent if self.fill is None else None
         bounds = self._clip[place.column]
-        values = _Decimals(points, exponent)
         if bounds is not None:
             values.clip(*bounds)
         if isinstance(self.mechanism, BoundedLaplaceMechanism):
@@ -190,7 +196,7 @@ class CellNoise:
 
     def _refuse_missing(self, missing: NDArray[np.bool_]) -> None:
         if self.local and self.fill is None:
-            raise BadCellError(int(np.argmax(missing)), "a missing cell")
+            raise BadCellError(int(np.argmax(missing)), MISSING_CELL)
 
     def _blanked(self, noised: NDArray[Any], missing: NDArray[np.bool_] | None) -> NDArray[Any]:
         if missing is not None:
@@ -206,30 +212,38 @@ class _Decimals:
         self._exponent = exponent
 
     def exactly(self, i: int) -> Fraction:
-        """Return the point at an index, or the decimal itself where it has no such form."""
+        """Return the point at an index, or the number itself where it has no such form."""
         if i in self.points.open:
-            return self.points.exact_value(i)
+            return self.points.open[i]
         r = Fraction(2) ** self._exponent
         return Fraction(float(self.points.base[i])) + int(self.points.steps[i]) * r
+
+    def put(self, chosen: NDArray[np.bool_], value: Fraction) -> None:
+        """Put one number in several places."""
+        points = self.points
+        base, steps, has_form = _nearest_point(value, self._exponent)
+        points.base[chosen], points.steps[chosen] = base, steps
+        for i in points.open.keys() & set(np.flatnonzero(chosen).tolist()) if has_form else ():
+            del points.open[i]
+        if not has_form:
+            points.open.update(dict.fromkeys(np.flatnonzero(chosen).tolist(), value))
 
     def clip(self, low: Fraction, high: Fraction) -> None:
         """Take each to the bounds; rounding half up is monotone, so bounds and values may be rounded first."""
         points = self.points
-        least, most = _nearest_point(low, self._exponent), _nearest_point(high, self._exponent)
-        near = points.base + np.ldexp(points.steps.astype(np.float64), self._exponent)
+        with np.errstate(over="ignore"):
+            near = points.base + np.ldexp(points.steps.astype(np.float64), self._exponent)
         # What is a float away from a bound is on the same side of it as the float nearest to it.
         first, last = (float(min(max(bound, -_LARGEST_FLOAT), _LARGEST_FLOAT)) for bound in (low, high))
-        below, above = near < np.nextafter(first, -np.inf), near > np.nextafter(last, np.inf)
-        inside = (near > np.nextafter(first, np.inf)) & (near < np.nextafter(last, -np.inf))
-        doubtful = {*points.open, *np.flatnonzero(~(below | above | inside)).tolist()}
-        for chosen, (base, steps) in ((below, least), (above, most)):
-            points.base[chosen], points.steps[chosen] = base, steps
-        for i in doubtful:
+        before_first, behind_last = math.nextafter(first, -math.inf), math.nextafter(last, math.inf)
+        below, above = near < before_first, near > behind_last
+        inside = (near > math.nextafter(first, math.inf)) & (near < math.nextafter(last, -math.inf))
+        doubtful = ~(below | above | inside)
+        for i in {*points.open, *np.flatnonzero(doubtful).tolist()}:
             value = self.exactly(i)
-            if not low <= value <= high:
-                points.base[i], points.steps[i] = least if value < low else most
-                if i in points.open:
-                    points.open.remove(i)
+            below[i], above[i] = value < low, value > high
+        self.put(below, low)
+        self.put(above, high)
 
 
 def word_of(place: Place) -> int:
@@ -237,14 +251,20 @@ def word_of(place: Place) -> int:
     return (place.column << COLUMN_SHIFT) + place.first
 
 
-def _nearest_point(value: Fraction, exponent: int) -> tuple[float, int]:
-    """Return the lattice point nearest to a value as base + steps r; base is 0 up to 2^52 steps."""
+def _nearest_point(value: Fraction, exponent: int) -> tuple[float, int, bool]:
+    """Return the lattice point nearest to a value as base + steps r, and whether it has such a form.
+
+    The base is 0 up to 2^52 steps. Where what is left beside a float is more than 2^52 steps, there is no such form.
+    """
     steps = lattice.round_half_up(value, exponent)
     if abs(steps) <= _MOST_STEPS:
-        return 0.0, steps
-    r = Fraction(2) ** exponent
-    base = float(steps * r)
-    return base, steps - int(Fraction(base) / r)
+        return 0.0, steps, True
+    point = steps * Fraction(2) ** exponent
+    base = float(min(max(point, -_LARGEST_FLOAT), _LARGEST_FLOAT))
+    rest = (point - Fraction(base)) / Fraction(2) ** exponent
+    if rest.denominator == 1 and abs(rest) <= _MOST_STEPS:
+        return base, int(rest), True
+    return base, 0, False
 
 
 def output_dtype(given: np.dtype[Any], *, whole: bool) -> np.dtype[Any]:

@@ -7,11 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from lapnoise.files._cell_noise import CellNoise
+from lapnoise.files._cells import INFINITE, MISSING_CELL
 
-__all__ = ["Contents", "Done", "Format", "Header"]
+__all__ = ["Contents", "Done", "Format", "Header", "advice_for"]
 
 Done = Callable[[int], None]
 """Told how many rows (of an array: values) are done so far."""
+
+
+def advice_for(kind: str) -> str:
+    """Return what a message about a cell of this kind says of a way out."""
+    return {
+        INFINITE: "; clip bounds such values (--clip)",
+        MISSING_CELL: "; fill says what such a cell counts as (--fill)",
+    }.get(kind, "")
 
 
 @dataclass(frozen=True, slots=True)

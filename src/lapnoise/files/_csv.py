@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lapnoise._check import noise_terms
+from lapnoise._check import listed, noise_terms
 from lapnoise.errors import InputDataError, LapnoiseWarning
 from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._cells import (
+    MISSING_CELL,
+    TEXT,
     Absent,
     BadCellError,
     ColumnScan,
@@ -19,7 +21,7 @@ from lapnoise.files._cells import (
     content,
     is_number,
 )
-from lapnoise.files._contents import Contents, Done, Header
+from lapnoise.files._contents import Contents, Done, Header, advice_for
 from lapnoise.files._csv_noise import Marked, noised, stratum_labels
 from lapnoise.files._overlap import in_order, read_ahead
 from lapnoise.files._rows import Block, RowReader
@@ -44,6 +46,8 @@ class CsvFile:
         Names of the columns, or None for the only numeric one.
     delimiter
         One byte, or None for a tab in a file called ``.tsv`` and a comma in any other.
+    quote
+        One byte; NUL where no cell is quoted.
     missing
         What a missing cell says.
     header
@@ -61,6 +65,7 @@ class CsvFile:
         *,
         columns: tuple[str, ...] | None,
         delimiter: bytes | None,
+        quote: bytes,
         missing: frozenset[bytes],
         header: bool = True,
         encoding: str = "utf-8",
@@ -70,7 +75,8 @@ class CsvFile:
         self._asked = columns
         self._guessed = delimiter is None
         self._delimiter = delimiter or (b"\t" if source.path.suffix.lower() == ".tsv" else b",")
-        self._absent = Absent(missing)
+        self._quote = quote
+        self._absent = Absent(missing, quote)
         self._whole = terms.whole
         self._has_header = header
         self._encoding = encoding
@@ -86,6 +92,7 @@ class CsvFile:
             self._names = self._names_in(reader.header)
         strata = self._place_of_strata()
         if self._asked is None:
+            self._check_limits("")
             return Header((), 1, None)
         names = self._mark(self._indices_of(self._asked), strata)
         return Header(names, len(names), None)
@@ -128,7 +135,7 @@ class CsvFile:
         return self._contents(total, missing)
 
     def _reader(self) -> RowReader:
-        return RowReader(self._source, self._delimiter, header=self._has_header)
+        return RowReader(self._source, self._delimiter, self._quote, header=self._has_header)
 
     def _mark(self, chosen: list[int], strata: int | None) -> tuple[str, ...]:
         """Mark columns to be noised and the one that tells strata; return the names of the former."""
@@ -142,20 +149,23 @@ class CsvFile:
             None if strata is None else StrataCodes(getattr(mechanism, "strata", ())),
         )
         for name in names:
-            kind = np.dtype(np.int64 if self._whole else np.float64)
-            noise_terms.cell_limits(self._terms.bounds_of(name), self._terms.clamp, self._terms.fill, kind, kind)
+            self._check_limits(name)
         return names
+
+    def _check_limits(self, name: str) -> None:
+        """Refuse bounds and a fill that a column cannot have."""
+        kind = np.dtype(np.int64 if self._whole else np.float64)
+        noise_terms.cell_limits(self._terms.bounds_of(name), self._terms.clamp, self._terms.fill, kind, kind)
 
     def _place_of_strata(self) -> int | None:
         name = self._terms.strata
         if name is None:
             return None
         if name not in self._names:
-            shown = ", ".join(map(repr, self._names))
-            raise ValueError(f"strata must name a column of the source, got {name!r}; there are: {shown}")
+            raise ValueError(f"strata must name a column of the source, got {name!r}; there are: {self._listed()}")
         if self._asked is not None and name in self._asked:
             raise ValueError(f"strata must be another column than those that are noised, got {name!r}")
-        return self._names.index(name)
+        return self._only(name)
 
     def _check(self, block: Block) -> int:
         """Return how many noised cells of a block stay missing, and refuse what cannot be noised."""
@@ -174,19 +184,21 @@ class CsvFile:
         for place in self._marked.noised:
             cells = block.column(place, count)
             try:
-                absent = check(cells, self._absent)
+                bounded = self._terms.bounds_of(self._names[self._marked.columns[place]]) is not None
+                absent = check(cells, self._absent, bounded=bounded)
                 if absent and self._terms.local and self._terms.fill is None:
-                    first = next(i for i in range(cells.size) if content(cells[i]) in self._absent.texts)
-                    raise BadCellError(first, "a missing cell")
+                    first = next(i for i in range(cells.size) if cells.content(i) in self._absent.texts)
+                    raise BadCellError(first, MISSING_CELL)
             except BadCellError as error:
-                raise self._bad_cell(f"{self._place(block, place, error.index)} has {error.kind}") from None
+                raise self._bad_cell(self._place(block, place, error.index), error.kind) from None
             missing += 0 if self._terms.fill is not None else absent
         return missing
 
     def _find_numeric(self, reader: RowReader, done: Done) -> tuple[int, int]:
         """Read the whole file and mark the only numeric column; return the rows and how many cells it misses."""
         width = len(self._names)
-        scans = [ColumnScan(self._absent, whole=self._whole) for _ in self._names]
+        bounded = [self._terms.bounds_of(name) is not None for name in self._names]
+        scans = [ColumnScan(self._absent, whole=self._whole, bounded=bound) for bound in bounded]
         rows = 0
         for block in reader.blocks(range(width)):
             for column, scan in enumerate(scans):
@@ -203,30 +215,32 @@ class CsvFile:
         if not rows:
             return 0, 0
         if len(numeric) > 1:
-            shown = ", ".join(repr(self._names[column]) for column in numeric)
+            shown = listed([self._names[column] for column in numeric])
             raise ValueError(f"columns must be given, since {len(numeric)} columns are numeric: {shown}")
         if not numeric and mixed:
             raise InputDataError(f"no column is numeric throughout: {'; '.join(mixed)}")
         if not numeric:
-            shown = ", ".join(map(repr, self._names))
-            raise ValueError(f"columns must be given, since no column is numeric; there are: {shown}")
-        if self._has_header and _is_number(self._names[numeric[0]]):
+            raise ValueError(f"columns must be given, since no column is numeric; there are: {self._listed()}")
+        if self._has_header and self._is_number(self._names[numeric[0]]):
             raise InputDataError(
                 f"column {numeric[0] + 1} has a number for its name, so line 1 may be data and no header; "
                 "if it is a header, name the columns (--columns)"
             )
         if (not_whole := scans[numeric[0]].not_whole) is not None:
-            raise self._bad_cell(not_whole)
+            raise self._bad_cell(*not_whole)
         if mixed:
             # One stray text hides a column of numbers, which is then published as it is: that must not pass unseen.
             warnings.warn(f"left without noise: {'; '.join(mixed)}", LapnoiseWarning, stacklevel=2)
         self._mark(numeric, strata)
         return rows, scans[numeric[0]].missing_cells
 
-    def _bad_cell(self, told: str) -> InputDataError:
+    def _bad_cell(self, place: str, kind: str) -> InputDataError:
         wanted = "an integer of 64 bits" if self._whole else "a finite number"
+        advice = advice_for(kind)
+        if kind == TEXT:
+            advice = " (decimal commas, thousands separators and units are not read)"
         missing = "" if self._terms.local and self._terms.fill is None else " or a missing cell"
-        return InputDataError(f"{told}, where {wanted}{missing} must stand")
+        return InputDataError(f"{place} has {kind}, where {wanted}{missing} must stand{advice}")
 
     def _contents(self, rows: int, missing: int) -> Contents:
         columns = tuple(self._names[self._marked.columns[place]] for place in self._marked.noised)
@@ -238,24 +252,19 @@ class CsvFile:
             return [str(number) for number in range(1, len(header) + 1)]
         if self._guessed and len(header) == 1:
             for other in (b"\t", b";", b"|", b","):
-                if other in header[0]:
+                if other in header[0] and other != self._quote:
                     shown = repr(other.decode("ascii"))
                     raise InputDataError(
                         f"the header has a single field, with {shown} in it and no "
                         f"{self._delimiter.decode('ascii')!r}; give the delimiter (--delimiter {shown})"
                     )
-        names = [content(cell).decode(self._encoding, "surrogateescape") for cell in header]
-        seen: dict[str, int] = {}
-        for number, name in enumerate(names, 1):
-            if not name:
-                raise InputDataError(f"column {number} has no name in the header")
-            if name in seen:
-                raise InputDataError(f"columns {seen[name]} and {number} have the same name in the header")
-            seen[name] = number
+        names = [content(cell, self._quote).decode(self._encoding, "surrogateescape") for cell in header]
+        if self._asked is None:
+            self._refuse_unclear(names)
         # A row of numbers is rather data, which would be published as it is; names that are given settle it.
-        if self._asked is None and all(map(_is_number, names)):
+        if self._asked is None and all(map(self._is_number, names)):
             raise InputDataError("the header has numbers only, so line 1 is data; a CSV file needs a header")
-        if self._asked is not None and any(map(_is_number, names)):
+        if self._asked is not None and any(map(self._is_number, names)):
             warnings.warn(
                 "line 1 is taken for the header, with numbers in it, and published as it is: a CSV file needs a header",
                 LapnoiseWarning,
@@ -263,14 +272,43 @@ class CsvFile:
             )
         return names
 
+    def _refuse_unclear(self, names: list[str]) -> None:
+        """Refuse to choose among columns that their names do not tell apart."""
+        seen: dict[str, int] = {}
+        for number, name in enumerate(names, 1):
+            if not name:
+                raise InputDataError(
+                    f"column {number} has no name in the header; name the columns to be noised (--columns)"
+                )
+            if name in seen:
+                raise InputDataError(
+                    f"columns {seen[name]} and {number} have the same name in the header; "
+                    "name the columns to be noised (--columns)"
+                )
+            seen[name] = number
+
+    def _is_number(self, name: str) -> bool:
+        return is_number(content(name.encode("utf-8", "surrogateescape"), self._quote))
+
     def _indices_of(self, asked: tuple[str, ...]) -> list[int]:
         unknown = [name for name in asked if name not in self._names]
         if unknown:
             raise ValueError(
-                f"columns must name columns of the source, got {', '.join(map(repr, unknown))}; "
-                f"there are: {', '.join(map(repr, self._names))}"
+                f"columns must name columns of the source, got {listed(unknown)}; there are: {self._listed()}"
             )
-        return sorted(self._names.index(name) for name in asked)
+        return sorted(self._only(name) for name in asked)
+
+    def _listed(self) -> str:
+        """Return the names for a message; a number may be a value of a row that was taken for a header."""
+        return listed([f"column {i}" if self._is_number(name) else name for i, name in enumerate(self._names, 1)])
+
+    def _only(self, name: str) -> int:
+        """Return the place of a name in the header, which must be there once."""
+        if self._names.count(name) > 1:
+            first = self._names.index(name)
+            second = self._names.index(name, first + 1)
+            raise InputDataError(f"columns {first + 1} and {second + 1} have the same name in the header: {name!r}")
+        return self._names.index(name)
 
     def _place(self, block: Block, marked: int, row: int) -> str:
         """Say where the cell of a marked column in a row of a block stands."""
@@ -286,7 +324,3 @@ class CsvFile:
             return f"data row {block.first_row + row} (line {line}), column {self._names[column]!r}"
 
         return place
-
-
-def _is_number(name: str) -> bool:
-    return is_number(content(name.encode("utf-8", "surrogateescape")))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lapnoise.errors import InputDataError
 from lapnoise.files._cell_noise import CellNoise, Place
-from lapnoise.files._cells import Absent, BadCellError, Cells, content, read_integers
+from lapnoise.files._cells import Absent, BadCellError, Cells, read_integers
 from lapnoise.files._decimals import nearest_points
 from lapnoise.files._rows import Block
 from lapnoise.files._strata import StrataCodes
@@ -71,7 +71,7 @@ def noised(
 
 def stratum_labels(cells: Cells, absent: Absent, encoding: str) -> list[str | None]:
     """Return what cells say, None where they are missing."""
-    texts = [content(cells[i]) for i in range(cells.size)]
+    texts = [cells.content(i) for i in range(cells.size)]
     return [None if text in absent.texts else text.decode(encoding, "surrogateescape") for text in texts]
 
 
@@ -85,11 +85,12 @@ def _noised(
     """Return noisy values of one column and the states of its cells."""
     from lapnoise.files import _csv_kernels as kernels
 
+    bounded = cell_noise.is_bounded(at.column)
     if cell_noise.whole:
-        integers, states = read_integers(cells, absent)
+        integers, states = read_integers(cells, absent, bounded=bounded)
         result = cell_noise.add(integers, at, states == kernels.MISSING, strata)
     else:
-        points = nearest_points(cells, absent, cell_noise.exponent)
+        points = nearest_points(cells, absent, cell_noise.exponent, bounded=bounded)
         result, states = cell_noise.add_to_points(points, at, strata), points.states
     if result.missing is None:
         states[:] = kernels.READ

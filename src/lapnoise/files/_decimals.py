@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import lattice
-from lapnoise.files._cells import Absent, Cells, content, number_in
+from lapnoise.files._cells import Absent, Cells, number_in
 
 __all__ = ["Points", "exact_value", "nearest_points"]
 
@@ -40,17 +40,14 @@ class Points:
         At most 2^52 in magnitude.
     states : ndarray of uint8
         MISSING where a cell is missing, else READ, as in `lapnoise.kernels.cell_numbers`.
-    open : list of int
-        Indices of the points that have no such form; their steps are 0.
-    cells : Cells
-        What the points were made of.
+    open : dict of int to Fraction
+        Indices of the points that have no such form, and the numbers themselves; their steps are 0.
     """
 
     base: NDArray[np.float64]
     steps: NDArray[np.int64]
     states: NDArray[np.uint8]
-    open: list[int]
-    cells: Cells
+    open: dict[int, Fraction]
 
     @property
     def missing(self) -> NDArray[np.bool_] | None:
@@ -60,12 +57,8 @@ class Points:
         missing = self.states == kernels.MISSING
         return missing if missing.any() else None
 
-    def exact_value(self, index: int) -> Fraction:
-        """Return what the cell of a point says, as `exact_value` does."""
-        return exact_value(content(self.cells[index]))
 
-
-def nearest_points(cells: Cells, absent: Absent, exponent: int) -> Points:
+def nearest_points(cells: Cells, absent: Absent, exponent: int, *, bounded: bool = False) -> Points:
     """Return the points of the lattice of r = 2^exponent to which the decimals in cells are rounded, half up.
 
     Parameters
@@ -76,6 +69,8 @@ def nearest_points(cells: Cells, absent: Absent, exponent: int) -> Points:
         What missing cells say.
     exponent
         From -1074 to 1023.
+    bounded
+        Whether the largest float stands for what is beyond it.
 
     Raises
     ------
@@ -89,9 +84,7 @@ def nearest_points(cells: Cells, absent: Absent, exponent: int) -> Points:
     half = exponent // 2
     factors = np.array([math.ldexp(1.0, -half), math.ldexp(1.0, half - exponent)])
     still_open = kernels.read_points(
-        cells.data,
-        cells.starts,
-        cells.ends,
+        *cells.arguments,
         *absent.arrays,
         exponent,
         factors,
@@ -100,9 +93,9 @@ def nearest_points(cells: Cells, absent: Absent, exponent: int) -> Points:
         steps,
         states,
     )
-    without_form = []
+    without_form = {}
     for i in np.flatnonzero(states == kernels.OPEN).tolist() if still_open else ():
-        text = number_in(cells, i, absent)
+        text = number_in(cells, i, absent, bounded=bounded)
         states[i] = kernels.MISSING if text is None else kernels.READ
         base[i], steps[i] = math.nan, 0
         if text is not None:
@@ -110,8 +103,8 @@ def nearest_points(cells: Cells, absent: Absent, exponent: int) -> Points:
             if abs(whole) <= _LATTICE_POINTS:
                 steps[i] = whole
             else:
-                without_form.append(i)
-    return Points(base, steps, states, without_form, cells)
+                without_form[i] = exact_value(text)
+    return Points(base, steps, states, without_form)
 
 
 def _in_fractions(text: bytes, exponent: int) -> tuple[float, int]:

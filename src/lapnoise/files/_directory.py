@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from lapnoise.errors import InputDataError
-from lapnoise.files._arrow import Layout, header_of, layout_of
+from lapnoise.files._arrow import Layout, header_of, layout_of, shown_type
 from lapnoise.files._batches import Piece, add_noise, missing_cells
 from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._contents import Contents, Done, Header
@@ -93,7 +93,7 @@ class ParquetDirectory:
             row = 0
             with self._source.open(file) as opened:
                 found = parquet_reader(opened, _shown(file))
-                for batch, ends_group in parquet_batches(found, columns, threads, _shown(file)):
+                for batch, ends_group in parquet_batches(found, self._layout, columns, threads, _shown(file)):
                     yield Piece(batch, part, _shown(file), row, cell, ends_group)
                     row += batch.num_rows
                     cell += batch.num_rows
@@ -109,7 +109,7 @@ def _refuse_difference(first: Any, other: Any, file: str, first_file: str) -> No
     for number in range(max(len(first), len(other))):
         if number >= len(other):
             raise InputDataError(f"{_shown(file)}column {first.field(number).name!r} of {first_file!r} is missing")
-        name, kind = other.field(number).name, other.field(number).type
+        name, kind = other.field(number).name, shown_type(other.field(number))
         if number >= len(first):
             raise InputDataError(f"{_shown(file)}column {name!r} is not in {first_file!r}")
         if name != first.field(number).name:
@@ -117,7 +117,6 @@ def _refuse_difference(first: Any, other: Any, file: str, first_file: str) -> No
                 f"{_shown(file)}column {number + 1} is {name!r}, where {first.field(number).name!r} stands in "
                 f"{first_file!r}"
             )
-        if not kind.equals(first.field(number).type):
-            raise InputDataError(
-                f"{_shown(file)}column {name!r} is of type {kind}, but {first.field(number).type} in {first_file!r}"
-            )
+        before = shown_type(first.field(number))
+        if kind != before or not other.field(number).type.equals(first.field(number).type):
+            raise InputDataError(f"{_shown(file)}column {name!r} is of type {kind}, but {before} in {first_file!r}")

@@ -13,7 +13,9 @@ from lapnoise.errors import InputDataError
 __all__ = ["first_row", "refuse_bare_return", "refuse_open_quote"]
 
 
-def first_row(buffer: bytes, start: int, delimiter: bytes, at_end: bool) -> tuple[list[bytes] | None, int]:
+def first_row(
+    buffer: bytes, start: int, delimiter: bytes, quote: bytes, at_end: bool
+) -> tuple[list[bytes] | None, int]:
     """Return the cells of the row that begins at ``start`` and where it ends; no cells when it does not end.
 
     Raises
@@ -23,7 +25,8 @@ def first_row(buffer: bytes, start: int, delimiter: bytes, at_end: bool) -> tupl
     """
     plain = rb"[^%s\r\n]*+" % re.escape(delimiter)
     # The last choice is a quote that is not closed in what was read; possessive repeats keep the search linear.
-    cell = rb'"[^"]*+(?:""[^"]*+)*+"%s|(?!")%s|(?P<open>"[\s\S]*+)' % (plain, plain)
+    cell = rb"Q[^Q]*+(?:QQ[^Q]*+)*+Q%s|(?!Q)%s|(?P<open>Q[\s\S]*+)" % (plain, plain)
+    cell = cell.replace(b"Q", re.escape(quote))
     pattern = re.compile(rb"(?P<cell>%s)(?P<separator>%s|\r?\n|\r|\Z)" % (cell, re.escape(delimiter)))
     cells = []
     place = start

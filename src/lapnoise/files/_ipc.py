@@ -1,4 +1,10 @@
-"""Arrow IPC files, which Feather version 2 is too: noise in some columns, read through a memory map."""
+"""Arrow IPC files, which Feather version 2 is too: noise in some columns, read through a memory map.
+
+Where the target's record batches end follows from the source's own, from types, and from the lengths of text and lists
+in published columns. The map has a price: a
+source that someone else shortens during a run ends the process (SIGBUS), and leaves no target. Reading into memory
+instead would need as much of it as a record batch takes, which may be the whole file.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +20,7 @@ from lapnoise.files._batches import Piece, add_noise, missing_cells, piece_rows
 from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._contents import Contents, Done, Header
 from lapnoise.files._ipc_messages import batch_messages
+from lapnoise.files._row_bytes import bytes_of
 from lapnoise.files._source import Source
 from lapnoise.files._target import Target
 from lapnoise.files._terms import Terms
@@ -111,13 +118,14 @@ class ArrowFile:
         for number in range(reader.num_record_batches):
             try:
                 batch = reader.get_batch(number)
-                rows = piece_rows(batch.nbytes / max(batch.num_rows, 1))
+                # Each slice becomes a record batch of the target, whose length must tell nothing of noised columns.
+                rows = piece_rows(bytes_of(batch) / max(batch.num_rows, 1))
                 for start in range(0, batch.num_rows, rows):
                     piece = batch.slice(start, rows)
                     # Bytes are taken as they are, so that lengths and places in them must be looked at.
                     piece.validate(full=True)
                     yield piece, start + rows >= batch.num_rows
-            except (arrow.ArrowException, OSError, ValueError, NotImplementedError) as error:
+            except (arrow.ArrowException, OSError, ValueError, IndexError, TypeError, NotImplementedError) as error:
                 if isinstance(error, InputDataError):
                     raise
                 raise InputDataError(

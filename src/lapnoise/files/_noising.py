@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from lapnoise import _check
-from lapnoise._check import file_arguments
+from lapnoise._check import file_arguments, noise_terms
 from lapnoise._threads import available_threads
 from lapnoise._version import __version__
 from lapnoise.errors import InputDataError, SeededNoiseWarning
@@ -82,6 +83,7 @@ class Noising:
             cells_missing=found.missing,
             source_sha256=self._source.sha256,
             target_sha256=target.sha256,
+            finished=_now(),
             elapsed_seconds=self.plan.elapsed_seconds + time.perf_counter() - start,
         )
 
@@ -97,6 +99,7 @@ def prepared(
     dry_run: bool,
     format: str | None,
     delimiter: str | None,
+    quote: str | None,
     missing: Any,
     header: Any,
     encoding: Any,
@@ -108,9 +111,12 @@ def prepared(
 ) -> Iterator[Noising]:
     """Check what can be checked, then keep the source open for the run; arguments as in `lapnoise.files.add_noise`."""
     start = time.perf_counter()
+    file_arguments.progress(progress)
     names = file_arguments.columns(columns)
     asked = terms(**noise, columns=names)
-    csv = file_arguments.csv_options(delimiter, missing, header, encoding)
+    if names is None and isinstance(asked.clip, Mapping):
+        noise_terms.columns_for_bounds()
+    csv = file_arguments.csv_options(delimiter, quote, missing, header, encoding)
     source_path, target_path = Path(source), Path(target)
     kind = file_arguments.file_format(
         format,
@@ -153,6 +159,7 @@ def prepared(
                 source=os.fspath(source),
                 target=os.fspath(target),
                 format=kind,
+                missing=_texts(csv["missing"]) if kind == "csv" else None,
                 seeded=seed is not None,
                 warning=None if seed is None else SEEDED,
                 ledger=None if charge is None else charge.name,
@@ -187,6 +194,9 @@ def _plan(asked: Terms, mechanism: FileMechanism, release: FileMechanism, conten
         clamp=described(asked.clamp),
         fill=described(asked.fill),
         strata=asked.strata,
+        epsilon_by=None if asked.epsilon_by is None else dict(asked.epsilon_by),
+        strata_per_person=asked.strata_per_person,
+        missing=None,
         epsilon=exact_text(mechanism.epsilon_asked, asked.epsilon_given),
         epsilon_float=nearest_float(mechanism.epsilon_asked),
         sensitivity=exact_text(mechanism.sensitivity, asked.sensitivity_given),
@@ -204,8 +214,17 @@ def _plan(asked: Terms, mechanism: FileMechanism, release: FileMechanism, conten
         ledger_entry=None,
         source_sha256=None,
         target_sha256=None,
+        finished=_now(),
         elapsed_seconds=0.0,
     )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _texts(missing: frozenset[bytes]) -> tuple[str, ...]:
+    return tuple(sorted(text.decode("utf-8", "surrogateescape") for text in missing))
 
 
 def _changed(asked: Terms, release: FileMechanism, contents: Contents) -> int:

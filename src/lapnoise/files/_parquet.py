@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from lapnoise.errors import InputDataError
@@ -14,17 +13,12 @@ from lapnoise.files._batches import Piece, add_noise, missing_cells, piece_rows
 from lapnoise.files._cell_noise import CellNoise
 from lapnoise.files._contents import Contents, Done, Header
 from lapnoise.files._parquet_options import writer_options
+from lapnoise.files._row_groups import RowGroups
 from lapnoise.files._source import Source
 from lapnoise.files._target import Target
 from lapnoise.files._terms import Terms
 
-__all__ = ["MOST_GROUP_ROWS", "ParquetFile", "parquet_batches", "parquet_reader", "parquet_writer"]
-
-MOST_GROUP_ROWS = 1 << 20
-"""A row group of the target has no more rows, however many one of the source has."""
-
-_MOST_GROUP_BYTES = 1 << 26
-"""Nor more bytes in memory, since it is written as a whole."""
+__all__ = ["ParquetFile", "parquet_batches", "parquet_reader", "parquet_writer"]
 
 _BUFFER_BYTES = 1 << 19
 _MAGIC, _ENCRYPTED = b"PAR1", b"PARE"
@@ -66,7 +60,7 @@ class ParquetFile:
         """Read the noised columns, refuse what cannot be noised, and say what is there."""
         rows = missing = 0
         names = self._layout.read_names()
-        for batch, _ in parquet_batches(parquet_reader(self._source), names, threads=1):
+        for batch, _ in parquet_batches(parquet_reader(self._source), self._layout, names, threads=1):
             missing += missing_cells(Piece(batch, 0, "", rows, rows, False), self._layout, self._terms)
             rows += batch.num_rows
             done(rows)
@@ -90,7 +84,7 @@ class ParquetFile:
 
     def _pieces(self, file: Any, threads: int) -> Iterator[Piece]:
         row = 0
-        for batch, ends_group in parquet_batches(file, None, threads):
+        for batch, ends_group in parquet_batches(file, self._layout, None, threads):
             yield Piece(batch, 0, "", row, row, ends_group)
             row += batch.num_rows
 
@@ -132,7 +126,9 @@ def parquet_reader(file: OpenFile, shown: str = "") -> Any:
     return found
 
 
-def parquet_batches(file: Any, columns: list[str] | None, threads: int, shown: str = "") -> Iterator[tuple[Any, bool]]:
+def parquet_batches(
+    file: Any, layout: Layout, columns: list[str] | None, threads: int, shown: str = ""
+) -> Iterator[tuple[Any, bool]]:
     """Yield record batches of a `pyarrow.parquet.ParquetFile`, and of each whether it ends a row group."""
     metadata, arrow = file.metadata, pyarrow()
     for group in range(metadata.num_row_groups):
@@ -140,7 +136,7 @@ def parquet_batches(file: Any, columns: list[str] | None, threads: int, shown: s
         if not left:
             continue
         batches = file.iter_batches(
-            piece_rows(_bytes_per_row(metadata, group)), [group], columns, use_threads=threads > 1
+            piece_rows(_bytes_per_row(metadata, group, layout)), [group], columns, use_threads=threads > 1
         )
         while left > 0:
             try:
@@ -155,66 +151,50 @@ def parquet_batches(file: Any, columns: list[str] | None, threads: int, shown: s
 
 @contextmanager
 def parquet_writer(target: Target, metadata: Any, layout: Layout) -> Iterator[Callable[[Piece], None]]:
-    """Give a function that writes pieces to a target, in row groups as those of the source where they are not large.
+    """Give a function that writes pieces to a target, in the row groups of the source where they are not large.
 
     Parameters
     ----------
     target
         What is written.
     metadata
-        Of the source, whose codecs and dictionaries are kept.
+        Of the source, whose codecs and dictionaries are kept where they tell nothing.
     layout
         What was noised.
     """
     stream = TargetStream(target)
     writer = pyarrow().parquet.ParquetWriter(stream, layout.target, **writer_options(metadata, layout))
-    group = _Group()
+    groups = RowGroups(layout.target)
 
     def write(piece: Piece) -> None:
-        group.add(piece.batch)
-        if piece.ends_group or group.rows >= MOST_GROUP_ROWS or group.size >= _MOST_GROUP_BYTES:
-            flush()
+        flush(groups.add(piece.batch, ends_group=piece.ends_group))
 
-    def flush() -> None:
-        table = pyarrow().Table.from_batches(group.take(), layout.target)
+    def flush(tables: Iterator[Any]) -> None:
         try:
-            writer.write_table(table, row_group_size=max(table.num_rows, 1))
+            for table in tables:
+                writer.write_table(table, row_group_size=table.num_rows)
+                del table
+                # What pyarrow keeps for later would else come on top of the next row group.
+                pyarrow().default_memory_pool().release_unused()
         except pyarrow().ArrowException:
             raise InputDataError("the file has values that pyarrow reads but cannot write as Parquet") from None
-        # What pyarrow keeps for later would else come on top of the next row group.
-        pyarrow().default_memory_pool().release_unused()
 
     with ExitStack() as unwound:
         unwound.callback(stream.abandon)
         yield write
-        if group.rows:
-            flush()
+        flush(groups.rest())
         writer.close()
         stream.close()
 
 
-@dataclass
-class _Group:
-    """Record batches that are to be written as one row group."""
-
-    rows: int = 0
-    size: int = 0
-    batches: Sequence[Any] = ()
-
-    def add(self, batch: Any) -> None:
-        self.rows += batch.num_rows
-        self.size += batch.nbytes
-        self.batches = [*self.batches, batch]
-
-    def take(self) -> list[Any]:
-        batches, self.batches, self.rows, self.size = list(self.batches), (), 0, 0
-        return batches
-
-
-def _bytes_per_row(metadata: Any, group: int) -> float:
-    # Encoded bytes are few where values repeat, and 8 is what most values take in memory.
+def _bytes_per_row(metadata: Any, group: int, layout: Layout) -> float:
+    # Encoded bytes are few where values repeat, and 8 is what most values take in memory. Those of the noised columns
+    # would tell how often their values do.
+    noised = layout.noised_names()
     row_group = metadata.row_group(group)
-    return max(int(row_group.total_byte_size) / int(row_group.num_rows), 8.0 * int(metadata.num_columns))
+    chunks = map(row_group.column, range(metadata.num_columns))
+    published = sum(int(chunk.total_uncompressed_size) for chunk in chunks if chunk.path_in_schema not in noised)
+    return max(published / int(row_group.num_rows) + 8.0 * len(noised), 8.0 * int(metadata.num_columns))
 
 
 def _refuse_other_files(file: OpenFile, shown: str) -> None:

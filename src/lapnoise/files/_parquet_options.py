@@ -17,9 +17,14 @@ _VERSIONS = ("1.0", "2.4", _NEWEST)
 _PLAIN_INTEGERS = ("Int(bitWidth=32, isSigned=true)", "Int(bitWidth=64, isSigned=true)")
 """What these add to a physical type of integers is nothing, and not every writer adds it."""
 
+_USUAL_CODEC = "snappy"
+"""For noised columns where there are no others, whose codec they would have."""
+
 
 def writer_options(metadata: Any, layout: Layout) -> dict[str, Any]:
     """Return arguments for `pyarrow.parquet.ParquetWriter` that keep types, codecs and dictionaries of the source.
+
+    Those of the noised columns are not looked at: a writer may have chosen them by the values.
 
     Parameters
     ----------
@@ -36,15 +41,18 @@ def writer_options(metadata: Any, layout: Layout) -> dict[str, Any]:
     wanted = _leaves(metadata.schema)
     chosen, paths = _of_types(metadata, layout, wanted)
     codecs, dictionaries = {}, []
-    noised = {layout.source.field(place).name for place in layout.noised}
+    noised = layout.noised_names()
     if not metadata.num_row_groups or len(paths) != len(wanted):
         return {**chosen, "use_dictionary": [path for path in paths if path not in noised] or False}
     for number, path in enumerate(paths):
+        if path in noised:
+            continue
         chunk = metadata.row_group(0).column(number)
         codecs[path] = _codec(chunk.compression)
-        # No noisy number is there twice.
-        if path not in noised and any("DICTIONARY" in encoding for encoding in chunk.encodings):
+        if any("DICTIONARY" in encoding for encoding in chunk.encodings):
             dictionaries.append(path)
+    usual = next(iter(codecs.values()), _USUAL_CODEC)
+    codecs |= dict.fromkeys(noised, usual)
     return {**chosen, "compression": codecs, "use_dictionary": dictionaries or False}
 
 
@@ -55,7 +63,7 @@ def _codec(name: str) -> str:
 
 def _of_types(metadata: Any, layout: Layout, wanted: list[tuple[str, str, str]]) -> tuple[dict[str, Any], list[str]]:
     """Return options under which columns have the types that they have in the source, and the columns' paths then."""
-    noised = {layout.source.field(place).name for place in layout.noised}
+    noised = layout.noised_names()
     fallback = None
     for options in _candidates(metadata, wanted):
         written = io.BytesIO()

@@ -46,6 +46,10 @@ class Receipt:
         What a missing cell counted as; None where it stayed missing.
     strata
         The column that told strata; None without.
+    epsilon_by, strata_per_person
+        Epsilon of each stratum, as exact fractions, and in how many of them a person can be; None without strata.
+    missing
+        What counted as missing in a CSV file; None in other files.
     epsilon, epsilon_float
         Cost of the whole file, as it was asked for: as an exact fraction, and as the nearest float (None beyond the
         floats).
@@ -89,6 +93,8 @@ class Receipt:
     target_sha256
         Digest of the target in hexadecimal; None for a dry run. Of a directory, source or target: the SHA-256 of the
         lines that ``sha256sum`` prints for its files, sorted by path: the digest, two blanks, the relative path.
+    finished
+        When the run ended, in UTC.
     elapsed_seconds
         Seconds that the run took.
     """
@@ -107,6 +113,9 @@ class Receipt:
     clamp: Any
     fill: Any
     strata: str | None
+    epsilon_by: dict[str, str] | None
+    strata_per_person: int | None
+    missing: tuple[str, ...] | None
     epsilon: str
     epsilon_float: float | None
     epsilon_attained: str
@@ -130,6 +139,7 @@ class Receipt:
     ledger_entry: int | None
     source_sha256: str | None
     target_sha256: str | None
+    finished: str
     elapsed_seconds: float
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -24,6 +25,19 @@ MAX_RECORD_BYTES = 1 << 24
 
 _MOST_CELLS = 1 << 18
 """Marked cells in a block of more than one row at most."""
+
+_COMPRESSED = ("gzip", "bzip2", "xz", "Zstandard", "a ZIP archive")
+_MAGIC = {
+    re.compile(rb"\x1f\x8b"): "gzip",
+    re.compile(rb"BZh[1-9]1AY&SY"): "bzip2",
+    re.compile(rb"\xfd7zXZ\0"): "xz",
+    re.compile(rb"\x28\xb5\x2f\xfd"): "Zstandard",
+    re.compile(rb"PK\x03\x04"): "a ZIP archive",
+    re.compile(rb"PAR1[\0-\x08\x0e-\x1f]"): "Parquet",
+    re.compile(rb"ARROW1\0"): "Arrow",
+    re.compile(rb"\x93NUMPY"): "NPY",
+}
+"""How files begin that are taken for CSV by mistake."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -60,7 +74,7 @@ class Block:
     def column(self, number: int, marked: int) -> Cells:
         """Return the cells of one of the marked columns, ``marked`` in all."""
         starts, ends = self.cells.starts[number::marked], self.cells.ends[number::marked]
-        return Cells(self.cells.data, np.ascontiguousarray(starts), np.ascontiguousarray(ends))
+        return Cells(self.cells.data, np.ascontiguousarray(starts), np.ascontiguousarray(ends), self.cells.quote)
 
 
 class RowReader:
@@ -72,6 +86,8 @@ class RowReader:
         The file, at its beginning.
     delimiter
         One byte.
+    quote
+        One byte; NUL where no cell is quoted.
     header
         Whether the first row is a header, and no row of data.
 
@@ -88,10 +104,12 @@ class RowReader:
         When the file is empty, has NUL bytes, or its header has no end.
     """
 
-    def __init__(self, source: Source, delimiter: bytes, *, header: bool = True) -> None:
+    def __init__(self, source: Source, delimiter: bytes, quote: bytes, *, header: bool = True) -> None:
         self._source = source
         self._has_header = header
+        self._in_rows = False
         self._delimiter = delimiter
+        self._quote = quote
         self._at_end = False
         self._rest = b""
         self._rows = 0
@@ -113,6 +131,10 @@ class RowReader:
         width, marked = len(self.header), len(columns)
         chosen = np.zeros(width, np.bool_)
         chosen[list(columns)] = True
+        marks = np.uint8(self._delimiter[0]), np.uint8(self._quote[0])
+        self._in_rows = True
+        if b"\0" in self._rest:
+            self._refuse_nul()
         while self._more():
             data = np.frombuffer(self._rest + bytes(kernels.READ_ROOM), np.uint8)
             place, stop = 0, len(self._rest)
@@ -120,9 +142,9 @@ class RowReader:
                 most = min(max(1, _MOST_CELLS // max(1, marked)), (stop - place) // width + 1)
                 starts, ends = np.empty((2, most * marked), np.int32)
                 rows, used, lines, *trouble = kernels.scan_rows(
-                    data, place, stop, self._at_end, np.uint8(self._delimiter[0]), chosen, most, starts, ends
+                    data, place, stop, self._at_end, *marks, chosen, most, starts, ends
                 )
-                cells = Cells(data, starts[: rows * marked], ends[: rows * marked])
+                cells = Cells(data, starts[: rows * marked], ends[: rows * marked], self._quote)
                 block = Block(cells, place, used, rows, self._rows + 1, self._lines + 1)
                 if used > place:
                     yield block
@@ -145,7 +167,11 @@ class RowReader:
             start = len(_BOM) if self._rest.startswith(_BOM) else 0
             if self._at_end and len(self._rest) == start:
                 raise InputDataError("the file is empty but for a byte order mark; a CSV file needs a header")
-            cells, end = first_row(self._rest, start, self._delimiter, self._at_end)
+            self._refuse_other_formats()
+            cells, end = first_row(self._rest, start, self._delimiter, self._quote, self._at_end)
+        # What lies behind the header is data, and is not looked at yet.
+        if b"\0" in self._rest[:end]:
+            self._refuse_nul()
         if not self._has_header:
             end = start
         self.header = cells
@@ -164,15 +190,22 @@ class RowReader:
             data = self._source.read(max(BLOCK_BYTES, len(self._rest)))
             self._at_end = not data
             self._rest += data
-            if b"\0" in data:
+            if self._in_rows and b"\0" in data:
                 self._refuse_nul()
         return bool(self._rest)
 
     def _refuse_nul(self) -> None:
-        if not self._lines and self._rest.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputDataError("the file is UTF-16; UTF-8 or another encoding that keeps ASCII bytes is needed")
         line = self._lines + self._rest.count(b"\n", 0, self._rest.index(b"\0")) + 1
         raise InputDataError(f"line {line} has a NUL byte; a CSV file is text")
+
+    def _refuse_other_formats(self) -> None:
+        """Refuse what is no text by its first bytes."""
+        if self._rest.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputDataError("the file is UTF-16; UTF-8 or another encoding that keeps ASCII bytes is needed")
+        for magic, name in _MAGIC.items():
+            if magic.match(self._rest):
+                advice = "; decompress it first" if name in _COMPRESSED else ""
+                raise InputDataError(f"the file is no CSV file but {name}, by its first bytes{advice}")
 
     def _refuse(self, block: Block, trouble: Sequence[int]) -> NoReturn:
         """Say what is wrong behind the rows of a block: what a scan told of it."""

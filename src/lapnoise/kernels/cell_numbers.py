@@ -1,8 +1,9 @@
 """What CSV cells say: decimals taken apart, integers of 64 bits, missing cells; what a kernel cannot settle stays open.
 
 A cell is the bytes from a start to an end, with the quotes around it if it has some. What it says is what stands
-between the quotes without white space around it; a cell that one of the given texts equals is missing. Kernels get
-arrays, and what they call gets addresses in ``text`` and ``absent``.
+between the quotes without white space around it; a cell that one of the given texts equals is missing. Which byte is
+the quote, the caller says; NUL, which is in no text, where none is. Kernels get arrays, and what they call gets
+addresses in ``text`` and ``absent``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _SAFE_MAGNITUDE = 300  # a decimal below 10^300 is no number beyond the largest 
 _HUGE = 10**9
 
 _TENS = np.array([10**k for k in range(20)], np.uint64)
-_SPACE, _QUOTE, _PLUS, _MINUS, _POINT, _ZERO, _E = 32, 34, 43, 45, 46, 48, 101
+_SPACE, _PLUS, _MINUS, _POINT, _ZERO, _E = 32, 43, 45, 46, 48, 101
+_USUAL_QUOTE = np.uint8(34)
 
 _ZEROS = np.uint64(0x3030303030303030)
 _BEYOND_NINE = np.uint64(0x7676767676767676)
@@ -62,9 +64,9 @@ def _is_space(byte: Any) -> Any:
 
 
 @device
-def bare(text: Any, start: Any, end: Any) -> Any:
+def bare(text: Any, start: Any, end: Any, quote: Any) -> Any:
     """Return where that which a cell says begins and ends, if its quotes are at its ends or nowhere."""
-    if end - start >= 2 and load_byte(text, start) == _QUOTE and load_byte(text, end - 1) == _QUOTE:
+    if end - start >= 2 and load_byte(text, start) == quote and load_byte(text, end - 1) == quote:
         start += 1
         end -= 1
     return _stripped(text, start, end)
@@ -175,7 +177,7 @@ def _exponent(text: Any, place: Any, end: Any) -> Any:
 
 @kernel
 def read_integers(
-    data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, firsts: Any, values: Any, states: Any
+    data: Any, starts: Any, ends: Any, quote: Any, texts: Any, bounds: Any, firsts: Any, values: Any, states: Any
 ) -> int:
     """Read integers of 64 bits, 0 from missing cells; return how many cells are open.
 
@@ -185,7 +187,7 @@ def read_integers(
     absent = (address_of(texts), address_of(bounds), address_of(firsts), bounds.size - 1)
     still_open = 0
     for i in range(starts.size):
-        start, end = bare(text, np.int64(starts[i]), np.int64(ends[i]))
+        start, end = bare(text, np.int64(starts[i]), np.int64(ends[i]), quote)
         states[i], values[i] = _integer(text, start, end, absent)
         still_open += 1 if states[i] == OPEN else 0
     return still_open
@@ -211,7 +213,9 @@ def _integer(text: Any, place: Any, end: Any, absent: Any) -> Any:
 
 
 @kernel
-def check_decimals(data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, firsts: Any, states: Any) -> Any:
+def check_decimals(
+    data: Any, starts: Any, ends: Any, quote: Any, texts: Any, bounds: Any, firsts: Any, states: Any
+) -> Any:
     """Say of each cell whether it is a finite number; return how many are missing and how many open.
 
     Parameters
@@ -220,6 +224,7 @@ def check_decimals(data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, f
         With READ_ROOM bytes behind every cell.
     starts, ends : ndarray of int32
         Where cells begin and end.
+    quote : uint8
     texts, bounds, firsts : ndarrays of uint8, int64 and bool
         What missing cells say, one text behind the other, where each begins and the last one ends, and with which
         bytes they begin (257 entries, the last for the empty text). None of them has a quote.
@@ -231,7 +236,7 @@ def check_decimals(data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, f
     absent = (address_of(texts), address_of(bounds), address_of(firsts), bounds.size - 1)
     still_open = 0
     for i in range(starts.size):
-        start, end = bare(text, np.int64(starts[i]), np.int64(ends[i]))
+        start, end = bare(text, np.int64(starts[i]), np.int64(ends[i]), quote)
         states[i] = READ
         if is_missing(text, start, end, absent):
             states[i] = MISSING
@@ -245,29 +250,37 @@ def check_decimals(data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, f
 
 
 @kernel
-def check_integers(data: Any, starts: Any, ends: Any, texts: Any, bounds: Any, firsts: Any, states: Any) -> Any:
+def check_integers(
+    data: Any, starts: Any, ends: Any, quote: Any, texts: Any, bounds: Any, firsts: Any, states: Any
+) -> Any:
     """Say of each cell whether it is an integer of 64 bits; return how many are missing and how many open."""
     missing = 0
     text = address_of(data)
     absent = (address_of(texts), address_of(bounds), address_of(firsts), bounds.size - 1)
     still_open = 0
     for i in range(starts.size):
-        start, end = bare(text, np.int64(starts[i]), np.int64(ends[i]))
+        start, end = bare(text, np.int64(starts[i]), np.int64(ends[i]), quote)
         states[i], _ = _integer(text, start, end, absent)
         missing += 1 if states[i] == MISSING else 0
         still_open += 1 if states[i] == OPEN else 0
     return missing, still_open
 
 
+@device
+def _may_quote(byte: Any, quote: Any) -> Any:
+    # Numbers in the usual quotes must not pass unseen where a file was said to have others.
+    return byte in (quote, _USUAL_QUOTE)
+
+
 @kernel
-def find_number(data: Any, starts: Any, ends: Any) -> int:
-    """Return the index of the first cell that says a number, however many quotes it lacks, or -1."""
+def find_number(data: Any, starts: Any, ends: Any, quote: Any) -> int:
+    """Return the index of the first cell that says a number, whatever quotes it has or lacks, or -1."""
     text = address_of(data)
     for i in range(starts.size):
         start, end = _stripped(text, np.int64(starts[i]), np.int64(ends[i]))
-        if start < end and load_byte(text, start) == _QUOTE:
+        if start < end and _may_quote(load_byte(text, start), quote):
             start += 1
-        if start < end and load_byte(text, end - 1) == _QUOTE:
+        if start < end and _may_quote(load_byte(text, end - 1), quote):
             end -= 1
         start, end = _stripped(text, start, end)
         kind, _, _, _, _ = decimal(text, start, end)

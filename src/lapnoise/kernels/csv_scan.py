@@ -1,9 +1,10 @@
 """Where rows and cells begin and end in the bytes of a CSV file, and the bytes put together again with new numbers.
 
 Quotes are read as Python's ``csv`` module reads them: a quote opens a quoted cell only at the beginning of the cell,
-two quotes inside stand for one, and what follows the closing quote belongs to the cell. Rows end with LF or CRLF
-outside of quotes. With several columns an empty line is no row; with one it is a row with an empty cell. Bytes are
-never decoded, so every encoding that keeps ASCII bytes for ASCII characters passes through.
+two quotes inside stand for one, and what follows the closing quote belongs to the cell. Which byte is the quote, the
+caller says; NUL, which is in no text, where none is. Rows end with LF or CRLF outside of quotes. With several columns
+an empty line is no row; with one it is a row with an empty cell. Bytes are never decoded, so every encoding that keeps
+ASCII bytes for ASCII characters passes through.
 
 The end of a cell is looked for in 32 bytes at a time, so that a cell costs one comparison and no misprediction.
 """
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from lapnoise._intrinsics import address_of, copy_block, load_byte, matching_bytes, store_byte, trailing_zeros
+from lapnoise._intrinsics import address_of, copy_block, load_byte, matching_bytes, trailing_zeros
 from lapnoise._jit import device, kernel, overload
 from lapnoise.kernels.cell_numbers import MISSING
 from lapnoise.kernels.shortest import TEXT_ROOM, write_float, write_integer
@@ -29,7 +30,7 @@ CELL_ROOM = 26
 """By how many bytes a cell can grow: the longest text and two quotes."""
 
 _BLOCK = 32
-_QUOTE, _LF, _CR = np.uint8(34), np.uint8(10), np.uint8(13)
+_LF, _CR = np.uint8(10), np.uint8(13)
 
 
 @device
@@ -44,19 +45,19 @@ def _find(text: Any, place: Any, stop: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 @device
-def _close_quote(text: Any, place: Any, stop: Any) -> Any:
+def _close_quote(text: Any, place: Any, stop: Any, quote: Any) -> Any:
     """Return the place behind the quote that closes what was opened before ``place``, ``stop`` + 1 where none does.
 
     And how many lines end on the way.
     """
     lines = 0
     while True:
-        place = _find(text, place, stop, _QUOTE, _LF, _LF)
+        place = _find(text, place, stop, quote, _LF, _LF)
         if place >= stop:
             return stop + 1, lines
         if load_byte(text, place) == _LF:
             lines += 1
-        elif place + 1 < stop and load_byte(text, place + 1) == _QUOTE:
+        elif place + 1 < stop and load_byte(text, place + 1) == quote:
             place += 1
         else:
             return place + 1, lines
@@ -70,6 +71,7 @@ def scan_rows(
     stop: int,
     at_end: bool,
     delimiter: Any,
+    quote: Any,
     chosen: Any,
     most_rows: int,
     starts: Any,
@@ -83,7 +85,7 @@ def scan_rows(
         With 32 bytes behind ``stop``, whatever they are.
     at_end : bool
         Whether the file ends at ``stop``, so that the last row need not.
-    delimiter : uint8
+    delimiter, quote : uint8
     chosen : ndarray of bool
         Which cells of a row are noted. Each row must have so many.
     most_rows : int
@@ -118,8 +120,8 @@ def scan_rows(
         more = True
         while more:
             begin = place
-            if place < stop and load_byte(text, place) == _QUOTE:
-                place, inside = _close_quote(text, place + 1, stop)
+            if place < stop and load_byte(text, place) == quote:
+                place, inside = _close_quote(text, place + 1, stop, quote)
                 lines += inside
                 if place > stop:
                     state = OPEN_QUOTE if at_end else FINE
@@ -170,7 +172,15 @@ def _copy(out: Any, end: Any, text: Any, place: Any, stop: Any) -> Any:
 
 @kernel
 def write_numbers(
-    out: Any, data: Any, place: Any, stop: Any, starts: Any, ends: Any, states: Any, values: Any, powers: Any
+    out: Any,
+    data: Any,
+    place: Any,
+    stop: Any,
+    starts: Any,
+    ends: Any,
+    states: Any,
+    values: Any,
+    powers: Any,
 ) -> Any:
     """Write data[place:stop] to ``out``, with numbers for the cells that are not missing; return where it ends.
 
@@ -181,11 +191,12 @@ def write_numbers(
     data : ndarray of uint8
         With 32 bytes behind ``stop``.
     starts, ends : ndarrays of int32
-        Where the cells begin and end, in rising order.
+        Where the cells begin and end, quotes included, in rising order.
     states : ndarray of uint8
         Cells that are MISSING stay as they are.
     values : ndarray of float64 or int64
-        One for each cell. Quotes stay where a cell has them.
+        One for each cell. It is written without quotes: where some writers set them shows the sign of a number, or
+        whether there was one.
     powers : ndarray of uint64
         As `shortest.powers_of_ten` returns them.
     """
@@ -194,12 +205,7 @@ def write_numbers(
     for i in range(starts.size):
         if states[i] == MISSING:
             continue
-        start = np.int64(starts[i])
-        quoted = load_byte(text, start) == _QUOTE
-        end = _copy(target, end, text, place, start + (1 if quoted else 0))
+        end = _copy(target, end, text, place, np.int64(starts[i]))
         end = write_number(target, end, values[i], table)
-        if quoted:
-            store_byte(target, end, _QUOTE)
-            end += 1
         place = np.int64(ends[i])
     return _copy(target, end, text, place, stop)

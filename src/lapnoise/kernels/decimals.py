@@ -122,6 +122,7 @@ def read_points(
     data: Any,
     starts: Any,
     ends: Any,
+    quote: Any,
     texts: Any,
     bounds: Any,
     firsts: Any,
@@ -136,7 +137,7 @@ def read_points(
 
     Parameters
     ----------
-    data, starts, ends, texts, bounds, firsts
+    data, starts, ends, quote, texts, bounds, firsts
         As in `cell_numbers.check_decimals`.
     factors : ndarray of float64
         Two powers of two whose product is 2^-exponent.
@@ -150,7 +151,7 @@ def read_points(
     absent = (address_of(texts), address_of(bounds), address_of(firsts), bounds.size - 1)
     still_open = 0
     for i in range(starts.size):
-        start, end = bare(text, np.int64(starts[i]), np.int64(ends[i]))
+        start, end = bare(text, np.int64(starts[i]), np.int64(ends[i]), quote)
         base[i] = 0.0
         steps[i] = 0
         states[i] = READ

@@ -20,6 +20,8 @@ from lapnoise.ledger._verification import Verification, chain_problems, head_pro
 __all__ = ["Account", "left"]
 
 _NOTHING = Amount(Fraction(0), Fraction(0))
+_REPEATABLE = b"repeatable"
+"""What is kept as the result of a release that is made anew, and the same, each time."""
 
 
 class Account:
@@ -103,13 +105,7 @@ class Account:
             earlier = None if request_id is None else book.request(request_id)
             if earlier is None:
                 return None, self._charge(book, "release", label, cost, request_id, encode(details)).number
-            before = entry_of(earlier, cost).details
-            if before.get("fingerprint") != details["fingerprint"]:
-                changed = ", ".join(_differing(before, earlier.label, details, label, earlier, cost))
-                raise RequestRefusedError(
-                    f"request_id {request_id!r} was charged before for something else, as entry {earlier.number}, "
-                    f"which differs in {changed}"
-                )
+            _refuse_other("request_id", earlier, label, cost, details)
             book.state()
             kept = kept_result(book, earlier.number)
         if kept is None:
@@ -119,13 +115,25 @@ class Account:
             )
         return kept, earlier.number
 
+    def charge_once(self, label: str, cost: Amount, details: dict[str, Any], request_id: str) -> bool:
+        """Charge a release that may be made any number of times, being the same each time; return whether it was new.
+
+        Charge and record are one transaction: there is no moment at which another process could find one alone.
+        """
+        with self._store.transaction(write=True) as book:
+            earlier = book.request(request_id)
+            if earlier is not None:
+                _refuse_other("release_id", earlier, label, cost, details)
+                book.state()
+                return False
+            number = self._charge(book, "release", label, cost, request_id, encode(details)).number
+            self._record(book, number, label, _REPEATABLE)
+        return True
+
     def record(self, number: int, label: str, content: bytes | None) -> None:
         """Record that the noise of a charge was drawn, and the result where it is kept."""
-        details = {"of": number, "sha256": None if content is None else hashlib.sha256(content).hexdigest()}
         with self._store.transaction(write=True) as book:
-            state = book.state()
-            row, after = following(self._genesis, state, state.spent, "result", label, _NOTHING, None, encode(details))
-            book.append(row, state, after, None if content is None else (number, content))
+            self._record(book, number, label, content)
 
     def verified(self, expected: Head | None) -> Verification:
         """Recompute everything, and say what is wrong."""
@@ -144,6 +152,12 @@ class Account:
         book.append(row, state, after, None)
         return row
 
+    def _record(self, book: Book, number: int, label: str, content: bytes | None) -> None:
+        details = {"of": number, "sha256": None if content is None else hashlib.sha256(content).hexdigest()}
+        state = book.state()
+        row, after = following(self._genesis, state, state.spent, "result", label, _NOTHING, None, encode(details))
+        book.append(row, state, after, None if content is None else (number, content))
+
     def _granted(self, state: State, cost: Amount) -> Amount:
         """Return the sum after a charge; BudgetExhaustedError where it is more than the total."""
         total = self.terms.total
@@ -154,6 +168,17 @@ class Account:
             told = f"budget exhausted: {cost} was asked, {rest}{nothing} is left of {total}"
             raise BudgetExhaustedError(told, cost, rest)
         return spent
+
+
+def _refuse_other(name: str, earlier: Row, label: str, cost: Amount, details: dict[str, Any]) -> None:
+    """Refuse a request under an id that was charged for another one."""
+    before = entry_of(earlier, cost).details
+    if before.get("fingerprint") != details["fingerprint"]:
+        changed = ", ".join(_differing(before, earlier.label, details, label, earlier, cost))
+        raise RequestRefusedError(
+            f"{name} {earlier.request_id!r} was charged before for something else, as entry {earlier.number}, "
+            f"which differs in {changed}"
+        )
 
 
 def _differing(

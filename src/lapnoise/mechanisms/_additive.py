@@ -88,8 +88,10 @@ class AdditiveMechanism(Mechanism):
         return exact.quantile_magnitude(Fraction(self.lattice.t), tail)
 
 
-def generator_for(rng: Any, threads: Any) -> Generator:
+def generator_for(rng: Any, threads: Any, *, stacklevel: int = 3) -> Generator:
     """Return the generator that was handed over, or a fresh one: ChaCha20 keyed by the operating system.
+
+    A warning names the line from which the caller was called, or one ``stacklevel`` further up.
 
     Warns
     -----
@@ -104,7 +106,7 @@ def generator_for(rng: Any, threads: Any) -> Generator:
             "noise from a seeded generator, one moved by seek, or a child by label can be drawn again, "
             "and drawn twice it protects nobody",
             SeededNoiseWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     return rng  # type: ignore[no-any-return]
 

@@ -3,18 +3,53 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from lapnoise import _check, _release
 from lapnoise import sensitivity as sensitivities
+from lapnoise.generator import Generator
 from lapnoise.mechanisms import DiscreteLaplaceMechanism
 from lapnoise.mechanisms._additive import generator_for
 from lapnoise.queries import _batches, _persons
 from lapnoise.queries._result import QueryResult, charge
 
-__all__ = ["exact_count", "private_count"]
+__all__ = ["Count", "exact_count", "private_count"]
+
+
+class Count(NamedTuple):
+    """A count whose parameters were checked.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+        What it costs.
+    m : int
+        Rows of a person at most.
+    mechanism : DiscreteLaplaceMechanism
+        The noise on the count.
+    """
+
+    epsilon: Fraction
+    m: int
+    mechanism: DiscreteLaplaceMechanism
+
+    @classmethod
+    def planned(cls, epsilon: Any, neighbours: Any, max_contributions: Any) -> Self:
+        """Return the count with these parameters."""
+        asked = _check.epsilon(epsilon)
+        bound = sensitivities.count(neighbours=neighbours, max_contributions=max_contributions)
+        return cls(asked, max_contributions, DiscreteLaplaceMechanism(epsilon=asked, sensitivity=bound))
+
+    def exact(self, values: Any, person: Any) -> int:
+        """Return the number of rows that count, before noise; those of disjoint sets of persons add up."""
+        return exact_count(values, person, self.m)
+
+    def released(self, exact: int, generator: Generator) -> QueryResult:
+        """Return the number with noise."""
+        noisy = exact + _release.steps(generator, 1, self.mechanism.lattice.t)[0]
+        return QueryResult(noisy, self.epsilon, Fraction(0), self.mechanism.scale, self.mechanism.std, self.mechanism)
 
 
 def private_count(
@@ -69,19 +104,15 @@ def private_count(
     >>> result.scale
     1.0
     """
-    asked = _check.epsilon(epsilon)
-    bound = sensitivities.count(neighbours=neighbours, max_contributions=max_contributions)
+    query = Count.planned(epsilon, neighbours, max_contributions)
     _batches.verify(values, numbers=False)
     _check.no_mask_of_rows(getattr(values, "dtype", getattr(values, "type", None)))
     _persons.verify(person, values)
     _check.ledger(ledger)
     named = _check.label(label, "private_count")
-    mechanism = DiscreteLaplaceMechanism(epsilon=asked, sensitivity=bound)
     generator = generator_for(rng, None)
-    charge(ledger, asked, Fraction(0), named)
-    exact = exact_count(values, person, max_contributions)
-    noisy = exact + _release.steps(generator, 1, mechanism.lattice.t)[0]
-    return QueryResult(noisy, asked, Fraction(0), mechanism.scale, mechanism.std, mechanism)
+    charge(ledger, query.epsilon, Fraction(0), named)
+    return query.released(query.exact(values, person), generator)
 
 
 def exact_count(values: Any, person: Any, m: int) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,16 @@ from numpy.typing import NDArray
 from lapnoise import _check, _release, exact
 from lapnoise import sensitivity as sensitivities
 from lapnoise._canonical import canonical
+from lapnoise.generator import Generator
 from lapnoise.mechanisms import DiscreteLaplaceMechanism
 from lapnoise.mechanisms._additive import generator_for
 from lapnoise.queries import _batches, _cells, _persons
 from lapnoise.queries._result import QueryResult, charge
 
-__all__ = ["HistogramResult", "exact_counts", "private_histogram", "threshold"]
+__all__ = ["Histogram", "HistogramResult", "exact_counts", "private_histogram", "threshold"]
+
+Exact = tuple[list[Any], NDArray[np.int64]]
+"""The categories that were found, where none are given, and the count of each cell."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -34,6 +39,82 @@ class HistogramResult(QueryResult):
 
     threshold: int | None
     edges: tuple[Fraction | float, ...] | None
+
+
+class Histogram(NamedTuple):
+    """A histogram whose parameters were checked.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        What it costs.
+    limits : Edges or None
+        The cells, where edges were given.
+    names : list or None
+        The categories, where these were given.
+    m : int
+        Rows of a person at most.
+    mechanism : DiscreteLaplaceMechanism
+        The noise on each count.
+    least : int or None
+        The threshold, where categories are not known in advance.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    limits: _cells.Edges | None
+    names: list[Any] | None
+    m: int
+    mechanism: DiscreteLaplaceMechanism
+    least: int | None
+
+    @classmethod
+    def planned(
+        cls, edges: Any, categories: Any, epsilon: Any, delta: Any, neighbours: Any, max_contributions: Any
+    ) -> Self:
+        """Return the histogram with these parameters."""
+        asked = _check.epsilon(epsilon)
+        bound = sensitivities.histogram(neighbours=neighbours, max_contributions=max_contributions)
+        _check.cells(edges, categories, delta)
+        limits = None if edges is None else _cells.Edges(_check.edges(edges))
+        names = None if categories is None else _check.categories(categories)
+        advice = "categories that are known in advance need none"
+        spare = Fraction(0) if delta is None else _check.positive_delta(delta, advice)
+        mechanism = DiscreteLaplaceMechanism(epsilon=asked, sensitivity=bound)
+        least = threshold(Fraction(mechanism.lattice.t), spare, max_contributions) if spare else None
+        return cls(asked, spare, limits, names, max_contributions, mechanism, least)
+
+    def exact(self, values: Any, person: Any) -> Exact:
+        """Return what is counted, before noise."""
+        return exact_counts(values, self.limits, self.names, person, self.m)
+
+    def merged(self, parts: Iterable[Exact]) -> Exact:
+        """Return what is counted in disjoint sets of persons together."""
+        if self.least is None:
+            cells = len(self.names or []) if self.limits is None else self.limits.cells
+            return [], sum((counts for _, counts in parts), np.zeros(cells, np.int64))
+        total: dict[Any, int] = {}
+        for names, counts in parts:
+            for name, count in zip(names, counts.tolist(), strict=True):
+                total[name] = total.get(name, 0) + count
+        found = _cells.sorted_categories(total)
+        return found, np.array([total[name] for name in found], np.int64)
+
+    def released(self, exact: Exact, generator: Generator) -> HistogramResult:
+        """Return the counts with noise."""
+        found, counts = exact
+        noisy = np.empty(counts.size, np.int64)
+        _release.add_integer_noise(generator, counts, noisy, self.mechanism.lattice.t)
+        value: Any = noisy
+        if self.least is not None:
+            value = {name: k for name, k in zip(found, noisy.tolist(), strict=True) if k >= self.least}
+        elif self.names is not None:
+            value = dict(zip(self.names, noisy.tolist(), strict=True))
+        around = None if self.limits is None else tuple(self.limits.edges)
+        mechanism = self.mechanism
+        return HistogramResult(
+            value, self.epsilon, self.delta, mechanism.scale, mechanism.std, mechanism, self.least, around
+        )
 
 
 def private_histogram(
@@ -102,34 +183,16 @@ def private_histogram(
     >>> list(result.value)
     ['a', 'b', 'c']
     """
-    asked = _check.epsilon(epsilon)
-    bound = sensitivities.histogram(neighbours=neighbours, max_contributions=max_contributions)
-    _check.cells(edges, categories, delta)
-    limits = None if edges is None else _cells.Edges(_check.edges(edges))
-    names = None if categories is None else _check.categories(categories)
-    advice = "categories that are known in advance need none"
-    spare = Fraction(0) if delta is None else _check.positive_delta(delta, advice)
-    _batches.verify(values, numbers=limits is not None)
-    if names is not None:
-        _check.comparable_categories(names, getattr(values, "dtype", None))
+    query = Histogram.planned(edges, categories, epsilon, delta, neighbours, max_contributions)
+    _batches.verify(values, numbers=query.limits is not None)
+    if query.names is not None:
+        _check.comparable_categories(query.names, getattr(values, "dtype", None))
     _persons.verify(person, values)
     _check.ledger(ledger)
     named = _check.label(label, "private_histogram")
-    around = None if limits is None else tuple(limits.edges)
-    mechanism = DiscreteLaplaceMechanism(epsilon=asked, sensitivity=bound)
-    t = mechanism.lattice.t
-    least = threshold(Fraction(t), spare, max_contributions) if spare else None
     generator = generator_for(rng, None)
-    charge(ledger, asked, spare, named)
-    found, counts = exact_counts(values, limits, names, person, max_contributions)
-    noisy = np.empty(counts.size, np.int64)
-    _release.add_integer_noise(generator, counts, noisy, t)
-    value: Any = noisy
-    if least is not None:
-        value = {name: k for name, k in zip(found, noisy.tolist(), strict=True) if k >= least}
-    elif names is not None:
-        value = dict(zip(names, noisy.tolist(), strict=True))
-    return HistogramResult(value, asked, spare, mechanism.scale, mechanism.std, mechanism, least, around)
+    charge(ledger, query.epsilon, query.delta, named)
+    return query.released(query.exact(values, person), generator)
 
 
 def threshold(t: Fraction, delta: Fraction, m: int) -> int:
@@ -176,9 +239,7 @@ def _reached(t: Fraction, probability: Fraction) -> int:
     return exact.quantile_magnitude(t, 2 * probability) + 1 if 2 * probability < 1 else 1
 
 
-def exact_counts(
-    values: Any, limits: _cells.Edges | None, names: list[Any] | None, person: Any, m: int
-) -> tuple[list[Any], NDArray[np.int64]]:
+def exact_counts(values: Any, limits: _cells.Edges | None, names: list[Any] | None, person: Any, m: int) -> Exact:
     """Return the categories that were found, where none are given, and the count of each cell, before noise."""
     if limits is not None and person is None:
         counts = np.zeros(limits.cells, np.int64)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from lapnoise import _check, _release
 from lapnoise import exact as arithmetic
+from lapnoise.generator import Generator
 from lapnoise.mechanisms import LaplaceMechanism
 from lapnoise.mechanisms._additive import generator_for
 from lapnoise.queries import _batches, _bounds, _persons
 from lapnoise.queries._result import LARGEST, QueryResult, charge
 
-__all__ = ["MeanResult", "exact_distances", "private_mean"]
+__all__ = ["Mean", "MeanResult", "exact_distances", "private_mean"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -60,6 +61,85 @@ class MeanResult(QueryResult):
         low, high = (self.bounds.least + (self.bounds.most - self.bounds.least) * at for at in (least, most))
         low, high = low - Fraction(1, 2), high + Fraction(1, 2)  # rounding moves a mean of rows by half a step at most
         return _clamped(low, self.bounds, self.limits), _clamped(high, self.bounds, self.limits)
+
+
+class Mean(NamedTuple):
+    """A mean whose parameters were checked.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+        What it costs.
+    limits : (Fraction, Fraction)
+        low and high.
+    on : Bounds
+        The bounds on the lattice.
+    rows : int or None
+        The number of rows where it is public.
+    m : int
+        Rows of a person at most.
+    mechanism : LaplaceMechanism
+        The noise on each sum that is released.
+    """
+
+    epsilon: Fraction
+    limits: tuple[Fraction, Fraction]
+    on: _bounds.Bounds
+    rows: int | None
+    m: int
+    mechanism: LaplaceMechanism
+
+    @classmethod
+    def planned(cls, low: Any, high: Any, epsilon: Any, n: Any, neighbours: Any, max_contributions: Any) -> Self:
+        """Return the mean with these parameters."""
+        asked = _check.epsilon(epsilon)
+        least, most = _check.bounds(low, high)
+        rows = None if n is None else _check.count("n", n, least=1)
+        kind = _check.mean_neighbours(neighbours, rows)
+        m = _check.count("max_contributions", max_contributions, least=1)
+        moved = m * (2 if kind == "replace" else 1) if rows is None else m
+        on = _bounds.choose(least, most, moved * (most - least), asked)
+        r = Fraction(2) ** on.exponent
+        sensitivity = moved * (on.most - on.least) * r
+        mechanism = LaplaceMechanism(epsilon=asked, sensitivity=sensitivity, changed=1, granularity=r)
+        return cls(asked, (least, most), on, rows, m, mechanism)
+
+    def exact(self, values: Any, person: Any) -> tuple[int, int]:
+        """Return the sum in steps and the number of rows, before noise; those of disjoint sets of persons add up."""
+        return exact_steps(values, self.on, person, self.m)
+
+    def released(self, exact: tuple[int, int], generator: Generator) -> QueryResult:
+        """Return the mean with noise."""
+        noise = _release.steps(generator, 1 if self.rows else 2, self.mechanism.lattice.t)
+        return (
+            self._over_public_rows(exact, noise[0], self.rows) if self.rows else self._over_private_rows(exact, noise)
+        )
+
+    def _over_public_rows(self, exact: tuple[int, int], noise: int, rows: int) -> QueryResult:
+        on, r = self.on, Fraction(2) ** self.on.exponent
+        steps, counted = exact
+        middle = (on.least + on.most) // 2  # a whole step, so that a row adds up to half the width on either side
+        value = _as_float((middle + Fraction(steps - counted * middle + noise, rows)) * r)
+        scale, error = self.mechanism.scale / rows, self.mechanism.std / rows
+        rounding = float(r / 2)
+        return QueryResult(value, self.epsilon, Fraction(0), scale, error, self.mechanism, rows=rows, rounding=rounding)
+
+    def _over_private_rows(self, exact: tuple[int, int], noise: list[int]) -> MeanResult:
+        on, mechanism = self.on, self.mechanism
+        below, above = (a + x for a, x in zip(exact_distances(*exact, on), noise, strict=True))
+        width = on.most - on.least
+        count = max(Fraction(below + above, width), Fraction(1))
+        middle_steps = Fraction(on.least + on.most, 2)
+        centred = Fraction(below - above, 2) / count
+        value = _clamped(middle_steps + centred, on, self.limits)
+        # By the delta method; the noise of centred sum and count is uncorrelated, since that of A and B is alike.
+        away = float(min(abs(2 * centred / width), Fraction(1)))
+        error = mechanism.std * math.sqrt((1 + away * away) / 2) / _as_float(count)
+        limited = min(error, _as_float(self.limits[1] - self.limits[0]))
+        zero = Fraction(0)
+        return MeanResult(
+            value, self.epsilon, zero, mechanism.scale, limited, mechanism, (below, above), on, self.limits
+        )
 
 
 def private_mean(
@@ -124,41 +204,14 @@ def private_mean(
     >>> queries.private_mean([1.0, 2.5, 90.0], 0, 10, epsilon=1, n=3).scale == 10 / 3
     True
     """
-    asked = _check.epsilon(epsilon)
-    least, most = _check.bounds(low, high)
-    rows = None if n is None else _check.count("n", n, least=1)
-    kind = _check.mean_neighbours(neighbours, rows)
-    m = _check.count("max_contributions", max_contributions, least=1)
+    query = Mean.planned(low, high, epsilon, n, neighbours, max_contributions)
     _batches.verify(values, numbers=True)
     _persons.verify(person, values)
     _check.ledger(ledger)
     named = _check.label(label, "private_mean")
-    moved = m * (2 if kind == "replace" else 1) if rows is None else m
-    on = _bounds.choose(least, most, moved * (most - least), asked)
-    r = Fraction(2) ** on.exponent
-    sensitivity = moved * (on.most - on.least) * r
-    mechanism = LaplaceMechanism(epsilon=asked, sensitivity=sensitivity, changed=1, granularity=r)
     generator = generator_for(rng, None)
-    charge(ledger, asked, Fraction(0), named)
-    exact, counted = exact_steps(values, on, person, m)
-    noise = _release.steps(generator, 1 if rows else 2, mechanism.lattice.t)
-    if rows is not None:
-        middle = (on.least + on.most) // 2  # a whole step, so that a row adds up to half the width on either side
-        value = _as_float((middle + Fraction(exact - counted * middle + noise[0], rows)) * r)
-        scale, error = mechanism.scale / rows, mechanism.std / rows
-        rounding = float(r / 2)
-        return QueryResult(value, asked, Fraction(0), scale, error, mechanism, rows=rows, rounding=rounding)
-    below, above = (a + x for a, x in zip(exact_distances(exact, counted, on), noise, strict=True))
-    width = on.most - on.least
-    count = max(Fraction(below + above, width), Fraction(1))
-    middle_steps = Fraction(on.least + on.most, 2)
-    centred = Fraction(below - above, 2) / count
-    value = _clamped(middle_steps + centred, on, (least, most))
-    # By the delta method; the noise of centred sum and count is uncorrelated, since that of A and B is alike.
-    away = float(min(abs(2 * centred / width), Fraction(1)))
-    error = mechanism.std * math.sqrt((1 + away * away) / 2) / _as_float(count)
-    limited = min(error, _as_float(most - least))
-    return MeanResult(value, asked, Fraction(0), mechanism.scale, limited, mechanism, (below, above), on, (least, most))
+    charge(ledger, query.epsilon, Fraction(0), named)
+    return query.released(query.exact(values, person), generator)
 
 
 def exact_steps(values: Any, on: _bounds.Bounds, person: Any, m: int) -> tuple[int, int]:

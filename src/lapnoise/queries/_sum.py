@@ -3,17 +3,66 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from lapnoise import _check, _release
 from lapnoise import lattice as lattices
 from lapnoise import sensitivity as sensitivities
+from lapnoise.generator import Generator
 from lapnoise.mechanisms import LaplaceMechanism
 from lapnoise.mechanisms._additive import generator_for
 from lapnoise.queries import _batches, _bounds, _persons
 from lapnoise.queries._result import LARGEST, QueryResult, charge
 
-__all__ = ["exact_sum", "private_sum", "sum_sensitivity"]
+__all__ = ["Sum", "exact_sum", "private_sum", "sum_sensitivity"]
+
+
+class Sum(NamedTuple):
+    """A sum whose parameters were checked.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+        What it costs.
+    on : Bounds
+        The bounds on the lattice.
+    neighbours : str
+        The relation.
+    m : int
+        Rows of a person at most.
+    mechanism : LaplaceMechanism
+        The noise on the sum.
+    """
+
+    epsilon: Fraction
+    on: _bounds.Bounds
+    neighbours: str
+    m: int
+    mechanism: LaplaceMechanism
+
+    @classmethod
+    def planned(
+        cls, low: Any, high: Any, epsilon: Any, neighbours: Any, max_contributions: Any, *, bounded: bool
+    ) -> Self:
+        """Return the sum with these parameters; ``bounded`` where there are ids of persons."""
+        asked = _check.epsilon(epsilon)
+        least, most = _check.bounds(low, high)
+        m = _check.count("max_contributions", max_contributions, least=1)
+        kind = _check.neighbours(neighbours)
+        on = _bounds.choose(least, most, sum_sensitivity(least, most, kind, m, bounded), asked)
+        r = Fraction(2) ** on.exponent
+        steps = sum_sensitivity(on.least, on.most, kind, m, bounded)
+        return cls(asked, on, kind, m, LaplaceMechanism(epsilon=asked, sensitivity=steps * r, changed=1, granularity=r))
+
+    def exact(self, values: Any, person: Any) -> int:
+        """Return the sum in steps, before noise; those of disjoint sets of persons add up."""
+        return exact_sum(values, self.on, self.neighbours, person, self.m)
+
+    def released(self, exact: int, generator: Generator) -> QueryResult:
+        """Return the sum with noise."""
+        noise = _release.steps(generator, 1, self.mechanism.lattice.t)[0]
+        value = lattices.release(exact * Fraction(2) ** self.on.exponent, noise, self.on.exponent, LARGEST)
+        return QueryResult(value, self.epsilon, Fraction(0), self.mechanism.scale, self.mechanism.std, self.mechanism)
 
 
 def private_sum(
@@ -71,24 +120,14 @@ def private_sum(
     >>> queries.private_sum([1.0, 2.5, 90.0], 0, 10, epsilon=0.5).scale
     20.0
     """
-    asked = _check.epsilon(epsilon)
-    least, most = _check.bounds(low, high)
-    m = _check.count("max_contributions", max_contributions, least=1)
-    kind = _check.neighbours(neighbours)
+    query = Sum.planned(low, high, epsilon, neighbours, max_contributions, bounded=person is not None)
     _batches.verify(values, numbers=True)
     _persons.verify(person, values)
     _check.ledger(ledger)
     named = _check.label(label, "private_sum")
-    on = _bounds.choose(least, most, sum_sensitivity(least, most, kind, m, person is not None), asked)
-    r = Fraction(2) ** on.exponent
-    steps = sum_sensitivity(on.least, on.most, kind, m, person is not None)
-    mechanism = LaplaceMechanism(epsilon=asked, sensitivity=steps * r, changed=1, granularity=r)
     generator = generator_for(rng, None)
-    charge(ledger, asked, Fraction(0), named)
-    exact = exact_sum(values, on, kind, person, m)
-    noise = _release.steps(generator, 1, mechanism.lattice.t)[0]
-    value = lattices.release(exact * r, noise, on.exponent, LARGEST)
-    return QueryResult(value, asked, Fraction(0), mechanism.scale, mechanism.std, mechanism)
+    charge(ledger, query.epsilon, Fraction(0), named)
+    return query.released(query.exact(values, person), generator)
 
 
 def sum_sensitivity(low: Any, high: Any, neighbours: str, m: int, bounded: bool) -> Any:

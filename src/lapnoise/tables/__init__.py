@@ -33,7 +33,7 @@ Table = TypeVar("Table")
 def add_noise(
     table: Table,
     *,
-    mechanism: str | Mechanism = "laplace",
+    mechanism: str | Mechanism | None = None,
     epsilon: Amount | None = None,
     sensitivity: Amount | Sensitivity | None = None,
     delta: Amount | None = None,
@@ -59,7 +59,8 @@ def add_noise(
         Where the numbers are. A LazyFrame must be collected first.
     mechanism
         "laplace", "discrete-laplace", "gaussian", "bounded-laplace" or "stratified", or a mechanism of such a kind with
-        its parameters; the discrete one takes integers, which become int64.
+        its parameters; the discrete one takes integers, which become int64. None means "stratified" where there are
+        strata, else "laplace".
     epsilon, delta
         Privacy cost of the whole table, or with ``local`` to each person; floats count as they print.
     sensitivity

@@ -15,6 +15,9 @@ from lapnoise.tables._frames import places_of_labels
 
 __all__ = ["ArrowFrame", "joined", "strata_places", "tells_strata"]
 
+_EXTENSION = b"ARROW:extension:name"
+"""Of a field whose numbers mean something that is not known here."""
+
 _TEXT = ("string", "large_string", "string_view")
 
 
@@ -41,7 +44,8 @@ class ArrowFrame:
 
     def dtype_of(self, column: int) -> np.dtype[Any] | None:
         """Return the dtype of a column of integers, float32 or float64; None for all others."""
-        dtype = numpy_dtype(self._table.schema.field(column).type)
+        field = self._table.schema.field(column)
+        dtype = None if _EXTENSION in (field.metadata or ()) else numpy_dtype(field.type)
         return None if dtype is None or dtype.kind == "b" else dtype
 
     def tells_strata(self, column: int) -> bool:

@@ -12,6 +12,7 @@ from lapnoise._check import noise_terms, table_arguments
 from lapnoise.errors import InputDataError
 from lapnoise.files._cell_noise import CellNoise, Noised, Place, output_dtype, widened
 from lapnoise.files._cells import BadCellError
+from lapnoise.files._contents import advice_for
 from lapnoise.files._overlap import in_order
 from lapnoise.files._terms import Terms
 from lapnoise.tables._frames import Frame
@@ -123,4 +124,5 @@ def noise_columns(
 
 def _refusal(row: int, name: Any, kind: str, cell_noise: CellNoise) -> InputDataError:
     wanted = "a number" if cell_noise.local else "a finite number or a missing value"
-    return InputDataError(f"row position {row}, column {name!r} has {kind}, where {wanted} must stand")
+    place, advice = f"row position {row}, column {name!r}", advice_for(kind)
+    return InputDataError(f"{place} has {kind}, where {wanted} must stand{advice}")

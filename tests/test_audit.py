@@ -1,0 +1,594 @@
+"""The audit: its bounds against published ones, its power against sums, what it must find, and what it must not."""
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats as distributions
+
+from lapnoise import DiscreteLaplaceMechanism, LaplaceMechanism, PlanarLaplaceMechanism, default_rng, evaluate
+from lapnoise.cli import main
+from lapnoise.errors import InputDataError
+from lapnoise.evaluate.auditing import events, search, statistical_power
+from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, clopper_pearson, epsilon_at_least
+
+pytestmark = pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
+
+MILLION = 1_000_000
+
+
+# Bounds.
+
+
+@pytest.mark.parametrize(
+    ("hits", "trials", "error"), [(0, 100, 0.05), (100, 100, 0.05), (30, 100, 0.05), (3, 10**6, 1e-6), (1, 1, 0.1)]
+)
+def test_interval_against_scipy(hits, trials, error):
+    """The interval is SciPy's exact one."""
+    exact = distributions.binomtest(hits, trials).proportion_ci(1 - error, method="exact")
+    assert clopper_pearson(hits, trials, error) == pytest.approx((exact.low, exact.high), rel=1e-9)
+
+
+def test_interval_against_published_ones():
+    """682 of 925 plants, as R's manual has it (binom.test); and the closed form of no hit and of all."""
+    assert clopper_pearson(682, 925, 0.05) == pytest.approx((0.7076683, 0.7654066), abs=5e-8)
+    assert clopper_pearson(0, 100, 0.05) == (0.0, pytest.approx(1 - 0.025**0.01))
+    assert clopper_pearson(100, 100, 0.05) == (pytest.approx(0.025**0.01), 1.0)
+
+
+def test_interval_of_many_counts():
+    """Arrays give what numbers give, and each end leaves half the error."""
+    hits = np.array([0, 1, 30, 99, 100])
+    low, high = clopper_pearson(hits, 100, 1e-3)
+    assert list(zip(low, high, strict=True)) == [clopper_pearson(int(k), 100, 1e-3) for k in hits]
+    assert distributions.binom.sf(hits[1:] - 1, 100, low[1:]) == pytest.approx([5e-4] * 4)
+    assert distributions.binom.cdf(hits[:-1], 100, high[:-1]) == pytest.approx([5e-4] * 4)
+
+
+def test_epsilon_of_counts():
+    """The bound of examples worked out elsewhere, and -inf where nothing is shown."""
+    assert epsilon_at_least(500, 0, MILLION) == pytest.approx(3.31, abs=0.005)
+    assert epsilon_at_least(1200, 0, 2000) == pytest.approx(4.3, abs=0.05)
+    low, high = clopper_pearson(60, 100, FALSE_ALARM)[0], clopper_pearson(20, 100, FALSE_ALARM)[1]
+    assert epsilon_at_least(60, 20, 100, delta=0.01) == pytest.approx(math.log((low - 0.01) / high))
+    assert epsilon_at_least(0, 100, 100) == -math.inf
+    assert epsilon_at_least(60, 20, 100, delta=0.9) == -math.inf
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (0.2, 0.05)])
+def test_false_alarms(epsilon, delta):
+    """Of all counts of an event that is at (epsilon, delta), those that show more have the stated probability."""
+    n, error, p = 300, 0.02, 0.5
+    k = np.arange(n + 1)
+    shown = epsilon_at_least(k[:, None], k[None, :], n, delta, error)
+    mine = distributions.binom.pmf(k, n, p)[:, None]
+    other = distributions.binom.pmf(k, n, (p - delta) * math.exp(-epsilon))[None, :]
+
+    alarms = float(np.sum(mine * other * (shown > epsilon)))
+
+    assert 0 < alarms <= error
+
+
+# Power.
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "shown"), [(0.1, 0.0, 0.3), (0.1, 0.0, 0.34), (0.1, 0.05, 0.38)])
+def test_power_is_that_of_all_counts(epsilon, delta, shown):
+    """The chance to find an event is the sum of the probabilities of all counts that show it."""
+    n, p = 3000, 0.5
+    other = (p - delta) * math.exp(-shown)
+    k = np.arange(n + 1)
+    found = epsilon_at_least(k[:, None], k[None, :], n, delta) > epsilon
+    exact = float(distributions.binom.pmf(k, n, p) @ found @ distributions.binom.pmf(k, n, other))
+
+    assert 0.02 < exact < 0.98
+    assert statistical_power.found_with(p, other, n, epsilon, delta) == pytest.approx(exact, abs=2e-3)
+
+
+def test_least_impossible_probability():
+    """Outputs of one input alone are suspected and shown 99 times in 100 at that probability, and not below it."""
+    choosing, counting, epsilon = 250_000, 750_000, 1.0
+    least = statistical_power.least_impossible(choosing, counting, epsilon, 0.0)
+    k = np.arange(1, 1000)
+    suspected = k[epsilon_at_least(k, 0, choosing, 0.0, search.SUSPICION) > epsilon].min()
+    shown = k[epsilon_at_least(k, 0, counting) > epsilon].min()
+
+    def chance(p):
+        return distributions.binom.sf(suspected - 1, choosing, p) * distributions.binom.sf(shown - 1, counting, p)
+
+    assert chance(least) == pytest.approx(0.99, abs=1e-6)
+    assert chance(0.9 * least) < 0.95
+    assert statistical_power.least_impossible(500, 500, 10.0, 0.0) is None
+
+
+def test_power_of_an_audit():
+    """At a million outputs a side the stated epsilon is found 99 times in 100; a scale 2 % small more often than not.
+
+    For Gaussian noise the chance is that of its best tail, which at a small delta is none.
+    """
+    able = statistical_power.audit_power(1.0, 0.0, 250_000, 750_000, laplace=1.0)
+    half = 0.5 * math.exp(-able.epsilon_found)
+    assert statistical_power.found_with(0.5, half, 750_000, 1.0, 0.0) == pytest.approx(0.99, abs=1e-4)
+    assert 1.02 < able.epsilon_found < 1.03
+    assert 0.8 < able.two_percent < 0.9
+    assert statistical_power.audit_power(1.0, 0.0, 2_500_000, 7_500_000, laplace=1.0).two_percent > 0.9999
+    # Inputs closer together than the sensitivity show less.
+    assert statistical_power.audit_power(1.0, 0.0, 250_000, 750_000, laplace=0.9).two_percent < 1e-6
+    assert statistical_power.audit_power(1.0, 1e-5, 250_000, 750_000, gaussian=0.25).two_percent < 1e-6
+    # mu = 1 has (0.1, 0.35); where 0.1 is claimed with a delta of 0.1, a scale too small is beside the point.
+    assert statistical_power.audit_power(0.1, 0.1, 250_000, 750_000, gaussian=1.0).two_percent == pytest.approx(1)
+    assert statistical_power.audit_power(30.0, 0.0, 250, 750) == statistical_power.Power(None, None, None)
+
+
+# Events.
+
+
+@pytest.mark.parametrize(
+    "value", [1.0, -1.0, 0.1, 3.0, 2.0**60, 2.0**-1074, 3 * 2.0**-1060, -(2.0**-1022), 1 / 3, 1.5, 1e308]
+)
+def test_bits_of_a_float(value):
+    """Lowest set bit and trailing zeros are those of the exact number, subnormal numbers included."""
+    exact = abs(Fraction(value))
+    low = (exact.numerator & -exact.numerator).bit_length() - exact.denominator.bit_length()
+    unit = max(math.frexp(value)[1] - 53, -1074)
+    assert events.lowest_bits(np.array([value])).tolist() == [low]
+    assert events.trailing_zeros(np.array([value])).tolist() == [low - unit]
+
+
+def test_bits_of_zero():
+    """Zero has no set bit, and 53 zeros."""
+    assert events.lowest_bits(np.array([0.0, -0.0])).tolist() == [events.NO_BIT] * 2
+    assert events.trailing_zeros(np.array([0.0, -0.0])).tolist() == [53, 53]
+
+
+def test_counts_of_features():
+    """Each feature counts as its definition says, and an event and its opposite share all outputs out."""
+    chance = np.random.default_rng(3)
+    outputs = np.concatenate([chance.laplace(size=5000), [0.0, -0.0, 1.0, np.inf, -np.inf], np.arange(-50.0, 50.0)])
+    pilots = (outputs[:2000], outputs[2000:])
+    made = events.features(pilots, (0.0, 1.0))
+    assert len(made) == 1 + 2 + 2 + 1 + 64
+    for feature in made:
+        measured = feature.measure(outputs)
+        assert feature.count(outputs).tolist() == [int(np.sum(measured <= t)) for t in feature.thresholds]
+        assert (np.diff(feature.thresholds) > 0).all()
+        threshold = feature.thresholds[0]
+        both = [events.Event(feature, threshold, below).count(outputs) for below in (True, False)]
+        assert sum(both) == outputs.size
+
+
+def test_words():
+    """Events say what they are."""
+    pilots = (np.array([-0.0, 0.0, 0.5]), np.array([1.0, 3.0, 4.0]))
+    value, near, _, low, zeros, sign, *bits = events.features(pilots, (0.0, 1.0))
+    said = {
+        (value, 0.5, True): "output <= 0.5",
+        (value, 0.5, False): "output > 0.5",
+        (near, 0.0, True): "output = 0",
+        (near, 2.0, False): "distance of the output from 0 > 2",
+        (low, -54, True): "lowest set bit at most 2^-54",
+        (low, -54, False): "lowest set bit above 2^-54, or 0",
+        (zeros, 3, False): "significand ends in more than 3 zeros",
+        (sign, -1, True): "output is -0.0",
+        (sign, 0, False): "output is +0.0",
+        (bits[7], 0, False): "bit 7 of the float is 1",
+    }
+    for (feature, threshold, below), words in said.items():
+        assert str(events.Event(feature, threshold, below)) == words
+    outputs = np.array([-0.0, 0.0, 1.0, 2.0])
+    assert events.Event(sign, -1, True).count(outputs) == 1
+    assert events.Event(sign, 0, False).count(outputs) == 1
+    assert events.Event(near, 0.0, True).count(outputs) == 2
+
+
+# What keeps its word.
+
+OURS = {
+    "laplace": ({}, 0.97),
+    "discrete-laplace": ({}, 0.97),
+    "gaussian": ({"delta": "0.05"}, 0.3),
+    "bounded-laplace": ({"low": 0, "high": 3}, 0.85),
+    "truncated-laplace": ({"delta": "1e-3"}, 0.97),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_ours_are_consistent(name):
+    """At a million outputs a side our mechanisms show nearly all that they promise, and not more."""
+    more, least = OURS[name]
+    found = evaluate.audit(name, epsilon=1, seed=5, **more)
+    assert least <= found.shown <= 1
+    assert not found.violated
+    assert found.mechanism == name
+    assert (found.draws, found.chosen_on, found.counted) == (MILLION, 250_000, 750_000)
+    delta = float(more.get("delta", 0))
+    assert found.shown == epsilon_at_least(found.hits, found.others, 750_000, delta)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_is_close(seed):
+    """At a true epsilon of 1 a million outputs a side show 0.97 of it: 0.9825 with a deviation of 0.0027."""
+    assert 0.97 <= evaluate.audit("laplace", epsilon=1, seed=seed).shown <= 1
+
+
+@pytest.mark.slow
+def test_the_bound_is_close_with_99_of_100_seeds():
+    """In 99 of 100 audits at least 0.97 of epsilon is shown, and in none more than it. Some 70 s."""
+    shown = np.array([evaluate.audit("laplace", epsilon=1, seed=seed).shown for seed in range(100)])
+    assert np.sum(shown >= 0.97) >= 99
+    assert shown.max() <= 1
+    assert shown.mean() == pytest.approx(0.9825, abs=0.0027)
+
+
+@pytest.mark.parametrize(("epsilon", "sensitivity"), [("0.1", 1), (3, "0.1"), ("1/3", 1000)])
+def test_ours_at_other_parameters(epsilon, sensitivity):
+    """Neither a small nor a large epsilon, nor a sensitivity that is no float, changes that."""
+    found = evaluate.audit("laplace", epsilon=epsilon, sensitivity=sensitivity, seed=6)
+    assert 0.8 * found.epsilon <= found.shown <= found.epsilon
+    assert abs(Fraction(found.inputs[1]) - Fraction(found.inputs[0])) <= Fraction(sensitivity)
+
+
+def test_other_inputs():
+    """Inputs can be chosen, -0.0 among them; a bounded mechanism is looked at from the end of its domain."""
+    found = evaluate.audit("laplace", epsilon=1, seed=1, inputs=(-0.0, -1), draws=100_000)
+    assert repr(found.inputs) == "(-0.0, -1.0)"
+    assert not found.violated
+    assert {found.more, found.less} == {0.0, -1.0}
+    printed = evaluate.audit("laplace", epsilon=1, seed=1, inputs=("0.1", 1.1), draws=1000).inputs
+    assert printed == (0.1, math.nextafter(1.1, 0))
+    assert Fraction(printed[1]) - Fraction(printed[0]) <= 1
+    bounded = evaluate.audit("bounded-laplace", epsilon=1, low=-2, high=5, sensitivity=3, seed=1, draws=10_000)
+    assert bounded.inputs == (-2.0, 1.0)
+
+
+def test_mechanisms_themselves():
+    """A mechanism is audited as it is, each value as a release of its own; with half its scale it is caught."""
+    right = evaluate.audit(LaplaceMechanism(epsilon=1, sensitivity=1), epsilon=1, seed=2, draws=200_000)
+    wrong = evaluate.audit(LaplaceMechanism(epsilon=2, sensitivity=1), epsilon=1, seed=2, draws=200_000)
+    whole = evaluate.audit(DiscreteLaplaceMechanism(epsilon=1, sensitivity=1), epsilon=1, seed=2, draws=200_000)
+    assert (right.mechanism, right.violated) == ("LaplaceMechanism", False)
+    assert wrong.violated
+    assert 0.9 < whole.shown <= 1
+
+
+def test_a_small_audit_claims_little():
+    """With a thousand outputs and a large epsilon nothing can be shown, and the power says so."""
+    found = evaluate.audit("laplace", epsilon=20, draws=1000, seed=1)
+    assert not found.violated
+    assert found.power == statistical_power.Power(None, 0.0, None)
+
+
+# What does not: mutants, each promised an epsilon of 1 for inputs 0 and 1.
+
+
+def textbook(values, seed):
+    """Add noise by inversion of a 53-bit uniform."""
+    return values + np.random.default_rng(seed).laplace(0.0, 1.0, values.size)
+
+
+def scaled(b):
+    """Return exact noise of scale b on a lattice that is fine."""
+
+    def noisy(values, seed):
+        return np.round(values * 2**20) + default_rng(seed).discrete_laplace(b * 2**20, values.size)
+
+    return noisy
+
+
+def half_sensitivity(values, seed):
+    """Add noise for a sensitivity of 1/2."""
+    return LaplaceMechanism(epsilon=1, sensitivity="0.5", changed=1).add_noise(values, rng=default_rng(seed))
+
+
+def cut_tail(values, seed):
+    """Cut the noise at seven scales: one output of one input in 1,700 rules the other out."""
+    noise = default_rng(seed).discrete_laplace(1024.0, values.size) / 1024
+    return values + np.clip(noise, -7, 7)
+
+
+def signed_zero(values, seed):
+    """Keep the sign of the noise where it is 0, which shows for a value of 0 alone."""
+    noise = default_rng(seed).discrete_laplace(1.0, values.size)
+    sum_of_both = np.round(values) + noise
+    return np.where((sum_of_both == 0) & (values == 0) & (np.arange(values.size) % 2 == 0), -0.0, sum_of_both)
+
+
+def trailing_zeros(values, seed):
+    """Round to a grid that follows from the value: the precision of the larger summand."""
+    grid = np.where(values == 0, 2.0**-30, 2.0**-20)
+    noisy = values + default_rng(seed).discrete_laplace(2.0**35, values.size) * 2.0**-35
+    return np.round(noisy / grid) * grid
+
+
+def value_bit(values, seed):
+    """Hide one bit of the value among random bits that end the result."""
+    noisy = LaplaceMechanism(epsilon=1, sensitivity=1, changed=1).add_noise(values, rng=default_rng(seed))
+    ends = np.random.default_rng(seed).integers(0, 2**20, values.size).astype(np.uint64)
+    kept = noisy.view(np.uint64) & ~np.uint64(2**21 - 1)
+    return (kept | ends | np.uint64(2**20) * (values > 0)).view(np.float64)
+
+
+def no_noise_at_times(values, seed):
+    """Release one value in a hundred as it is."""
+    noisy = LaplaceMechanism(epsilon=1, sensitivity=1, changed=1).add_noise(values, rng=default_rng(seed))
+    return np.where(np.arange(values.size) % 100 == 0, values, noisy)
+
+
+FOUND = {
+    "numpy": (textbook, 5.0, ("lowest set bit", "significand")),
+    "scale 4 % small": (scaled(0.96), 1.0, ("output", "sign bit")),
+    "half the sensitivity": (half_sensitivity, 1.9, ("output",)),
+    "cut tail": (cut_tail, 1.5, ("output", "distance")),
+    "sign of zero": (signed_zero, 5.0, ("output is -0.0",)),
+    "grid of the value": (trailing_zeros, 5.0, ("lowest set bit", "significand")),
+    "hidden bit": (value_bit, 5.0, ("bit 20",)),
+    "no noise at times": (no_noise_at_times, 3.0, ("output = ", "distance", "lowest", "significand")),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_mutants_are_found(name):
+    """Each mutant shows at least so much, by an event of its kind, among a million outputs a side."""
+    function, least, words = FOUND[name]
+    found = evaluate.audit(function, epsilon=1, seed=9)
+    assert found.violated
+    assert found.shown > least
+    assert found.event.startswith(words)
+    assert found.verdict.endswith(": violated")
+
+
+def test_numpy_by_name():
+    """NumPy's own noise is found by its floating-point pattern."""
+    found = evaluate.audit("numpy-laplace", epsilon=1, seed=1)
+    assert found.violated
+    assert found.event == "lowest set bit at most 2^-54"
+    assert found.others == 0
+    assert (found.more, found.less) == (0.0, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_scale_two_percent_small_is_found(seed):
+    """Ten million outputs a side find a scale of 0.98 with probability 1 - 1e-5, and nothing in the right scale."""
+    right = evaluate.audit(scaled(1.0), epsilon=1, draws=1e7, seed=seed)
+    wrong = evaluate.audit(scaled(0.98), epsilon=1, draws=1e7, seed=seed)
+    assert not right.violated
+    assert right.shown > 0.99
+    assert wrong.violated
+
+
+# Callables.
+
+
+def test_no_output_is_used_twice(monkeypatch):
+    """All outputs come from different seeds, as many as were asked for, never more than a block at once."""
+    monkeypatch.setattr(search, "BLOCK", 1000)
+    monkeypatch.setattr(search, "PILOT", 2000)
+    calls = []
+
+    def noisy(values, seed):
+        calls.append((values[0], values.size, seed))
+        return scaled(1.0)(values, seed)
+
+    evaluate.audit(noisy, epsilon=1, draws=10_001, seed=4)
+
+    assert [sum(size for value, size, _ in calls if value == x) for x in (0.0, 1.0)] == [10_001, 10_001]
+    assert max(size for _, size, _ in calls) == 1000
+    assert len({seed for *_, seed in calls}) == len(calls)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    """Counts of the event are those of all its outputs, however they come."""
+    totals = []
+    for block in (2**18, 999):
+        monkeypatch.setattr(search, "BLOCK", block)
+        places = {0.0: itertools.count(), 1.0: itertools.count()}
+
+        def noisy(values, places=places):
+            return np.array([x + next(places[x]) * 7919 % 101 - 50 for x in values.tolist()])
+
+        found = evaluate.audit(noisy, epsilon=1, draws=101 * 40)
+        totals.append((found.event, found.hits, found.others))
+    assert totals[0] == totals[1]
+
+
+def test_the_event_is_counted_on_outputs_of_its_own():
+    """The counts are those of the last three quarters of the outputs of each input."""
+    given = {0.0: [], 1.0: []}
+
+    def noisy(values, seed):
+        outputs = scaled(1.0)(values, seed) / 2**20
+        given[values[0]].append(outputs)
+        return outputs
+
+    found = evaluate.audit(noisy, epsilon=1, draws=40_000, seed=1)
+
+    assert found.event.startswith("output <= ")
+    threshold = float(found.event.removeprefix("output <= "))
+    last = {x: np.concatenate(outputs)[10_000:] for x, outputs in given.items()}
+    counted = [np.sum(last[x] <= threshold) for x in (found.more, found.less)]
+    assert np.abs(np.array(counted) - (found.hits, found.others)).max() <= 1  # the words round the threshold
+    assert [given[x][0].size for x in given] == [10_000, 10_000]
+
+
+def test_seeds_repeat_audits():
+    """The same seed gives the same audit, another one another; without a seed a callable still gets some."""
+    first, again, other = (evaluate.audit(textbook, epsilon=1, draws=5000, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    fresh = []
+    for _ in range(2):
+        evaluate.audit(lambda values, seed: fresh.append(seed) or values, epsilon=1, draws=5000)
+    assert len(set(fresh)) == len(fresh) == 8
+    ours = [evaluate.audit("laplace", epsilon=1, draws=5000, seed=1) for _ in range(2)]
+    assert ours[0] == ours[1]
+
+
+def test_progress_is_told():
+    """Both stages are told from their first block to their last."""
+    seen = []
+    evaluate.audit("laplace", epsilon=1, draws=4000, seed=1, progress=lambda *told: seen.append(told))
+    assert seen == [("choose", "draw", 1000, 1000), ("count", "draw", 3000, 3000)]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda values: values[:-1], r"must return an array of the shape of its values, \(250,\), got \(249,\)"),
+        (lambda values: values.mean(), r"must return an array of the shape of its values, \(250,\), got \(\)"),
+        (lambda values: np.full(values.size, np.nan), "must not return NaN"),
+        (lambda values: values.astype(str), "must return numbers, got dtype <U32"),
+        (lambda values: values + 1j, "must return numbers, got dtype complex128"),
+        (lambda values: 1 / 0, "failed on values of 0.0: ZeroDivisionError: division by zero"),
+        (lambda: None, "failed on values of 0.0: TypeError"),
+    ],
+)
+def test_bad_callables(function, message):
+    """What a callable does wrong is told with its name."""
+    with pytest.raises(InputDataError, match=f"^<lambda> {message}"):
+        evaluate.audit(function, epsilon=1, draws=1000)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.int8, bool, list])
+def test_numbers_of_other_types(kind):
+    """Any real numbers will do, in a list too."""
+
+    def told(values):
+        return (values > 0).tolist() if kind is list else (values > 0).astype(kind)
+
+    found = evaluate.audit(told, epsilon=1, draws=1000)
+    assert (found.hits, found.others) == (750, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mechanism": "laplas"}, "mechanism must be one of laplace, .* or module:function, got 'laplas'"),
+        ({"mechanism": 7}, "mechanism must be one of laplace, .* got 7"),
+        ({"mechanism": PlanarLaplaceMechanism(epsilon=1, radius=1)}, "mechanism must be one of"),
+        ({"mechanism": "no_such_module:f"}, "can be imported, got 'no_such_module:f': No module named"),
+        ({"mechanism": "math:no_such"}, "can be imported, got 'math:no_such': no 'no_such' there"),
+        ({"mechanism": "math:pi"}, "mechanism must name a callable, got 'math:pi', which is a float"),
+        ({"mechanism": ":f"}, "module:function, got ':f'"),
+        ({"epsilon": 0}, "epsilon must be finite and > 0"),
+        ({"delta": 1}, "delta must be at least 0 and less than 1"),
+        ({"delta": "0.1"}, "delta must be 0 for laplace, which claims none"),
+        ({"mechanism": "gaussian"}, "gaussian needs delta"),
+        ({"mechanism": "truncated-laplace"}, "truncated-laplace needs delta"),
+        ({"mechanism": "bounded-laplace", "low": 0}, "bounded-laplace needs low and high"),
+        ({"low": 0, "high": 1}, "low and high apply to bounded-laplace only, got them for laplace"),
+        ({"mechanism": textbook, "low": 0}, "low and high apply to bounded-laplace only, got them for textbook"),
+        ({"sensitivity": -1}, "sensitivity must be finite and > 0"),
+        ({"inputs": (0, 2)}, "inputs must be at most the sensitivity apart, got 0.0 and 2.0"),
+        ({"inputs": (1, 1)}, "inputs must differ, got 1.0 twice"),
+        ({"inputs": (0, "x")}, "inputs must be a number"),
+        ({"inputs": (0, math.nan)}, "inputs must be finite"),
+        ({"inputs": (0, "1e400"), "sensitivity": "1e401"}, "inputs must be floats, got '1e400'"),
+        ({"inputs": 3}, "inputs must be a pair"),
+        ({"mechanism": "discrete-laplace", "inputs": (0, 0.5)}, "inputs must be integers .* for discrete-laplace"),
+        ({"draws": 0}, "draws must be a whole number of at least 1000, got 0"),
+        ({"draws": 1}, "draws must be a whole number of at least 1000, got 1"),
+        ({"draws": 1000.5}, "draws must be a whole number"),
+        ({"draws": "many"}, "draws must be a number"),
+        ({"seed": -1}, "seed must be >= 0"),
+        ({"seed": "7"}, "seed must be an int or None"),
+    ],
+)
+def test_refused(arguments, message):
+    """What is refused is named, before anything is drawn."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        evaluate.audit(**{"mechanism": "laplace", "epsilon": 1, **arguments})
+
+
+# The command.
+
+
+def test_the_command_on_ours(capsys):
+    """A mechanism that keeps its claim ends with 0, and the report says what was looked for."""
+    assert main(["audit", "laplace", "--epsilon", "1", "--seed", "3", "--draws", "1e5"]) == 0
+    out, err = capsys.readouterr()
+    found = evaluate.audit("laplace", epsilon=1, seed=3, draws=100_000)
+    assert err == ""
+    lines = out.splitlines()
+    assert lines[0] == "audited  laplace, inputs 0 and 1"
+    assert lines[1] == f"event    {found.event}; chosen on 25,000 outputs of each input"
+    assert f"epsilon at least {found.shown:.4g}; false alarms 1e-06" in lines[3]
+    assert lines[4] == f"finds    a scale 2 % small with probability {found.power.two_percent:.2g}"
+    assert lines[-1] == f"verdict  epsilon claimed 1, shown at least {found.shown:.4g}: consistent"
+
+
+def test_the_command_on_numpy(capsys):
+    """NumPy's noise ends with 1, and says so on stderr, quiet or not."""
+    for quiet in ([], ["--quiet"]):
+        assert main(["audit", "numpy-laplace", "--epsilon", "1", "--draws", "1e5", "--seed", "1", *quiet]) == 1
+        out, err = capsys.readouterr()
+        assert err.startswith("lapnoise: numpy-laplace: epsilon claimed 1, shown at least ")
+        assert err.endswith(": violated\n")
+        assert bool(out) != bool(quiet)
+
+
+def test_the_command_for_machines(capsys):
+    """The object has all that an audit knows."""
+    arguments = ["gaussian", "--epsilon", "1/3", "--delta", "0.05", "--inputs", "-1", "0", "--seed", "3"]
+    assert main(["audit", *arguments, "--draws", "20000", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    found = evaluate.audit("gaussian", epsilon="1/3", delta="0.05", inputs=(-1, 0), seed=3, draws=20_000)
+    assert told["epsilon"] == "1/3"
+    assert told["delta"] == "1/20"
+    assert told["inputs"] == [-1.0, 0.0]
+    assert told["shown"] == found.shown
+    assert (told["hits"], told["others"], told["event"]) == (found.hits, found.others, found.event)
+    assert told["finds"] == {
+        "epsilon": found.power.epsilon_found,
+        "two_percent": found.power.two_percent,
+        "impossible": found.power.impossible,
+    }
+    assert told["verdict"] == "consistent"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Give a current directory with a module of callables in it."""
+    (tmp_path / "own_noise_for_audit.py").write_text(
+        "import numpy as np\n"
+        "class Kept:\n"
+        "    @staticmethod\n"
+        "    def laplace(values, seed):\n"
+        "        return values + np.random.default_rng(seed).laplace(0.0, 1.0, values.size)\n"
+        "def fails(values):\n"
+        "    raise OSError('no device')\n"
+    )
+    (tmp_path / "broken_for_audit.py").write_text("raise SystemExit(0)\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_on_a_module_beside_the_caller(folder, capsys):
+    """A callable in the current directory is found, and what goes wrong there has an exit code of its own."""
+    amounts = ["--epsilon", "1", "--draws", "1e5", "--seed", "1"]
+    assert main(["audit", "own_noise_for_audit:Kept.laplace", *amounts]) == 1
+    assert "own_noise_for_audit:Kept.laplace: epsilon claimed 1, shown at least" in capsys.readouterr().err
+    assert main(["audit", "own_noise_for_audit:fails", *amounts]) == 3
+    assert "failed on values of 0.0: OSError: no device" in capsys.readouterr().err
+    assert main(["audit", "broken_for_audit:f", *amounts]) == 2
+    assert "got 'broken_for_audit:f': SystemExit in it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["laplace"], 2, "Missing option '--epsilon'"),
+        (["laplace", "--epsilon", "0"], 2, "epsilon must be finite and > 0, got '0'"),
+        (["laplace", "--epsilon", "1", "--draws", "1"], 2, "draws must be a whole number of at least 1000, got '1'"),
+        (["nothing", "--epsilon", "1"], 2, "mechanism must be one of laplace"),
+        (["no_such_module:f", "--epsilon", "1"], 2, "No module named 'no_such_module'"),
+        (["numpy:mean", "--epsilon", "1", "--draws", "1000"], 3, "numpy:mean must return an array of the shape"),
+    ],
+)
+def test_the_command_refuses(arguments, code, message, capsys):
+    """Usage and bad callables have their exit codes."""
+    assert main(["audit", *arguments]) == code
+    assert message in capsys.readouterr().err
