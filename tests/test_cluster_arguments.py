@@ -38,3 +38,29 @@ def test_paths_are_no_patterns(mark):
 def test_decimals_have_a_sample():
     """A job over such a column is compiled before it starts, on a value of its type."""
     assert sample(pa.decimal128(10, 2), missing=True).to_pylist()[0] == 0
+
+
+def test_names_that_differ_in_case_alone():
+    """Spark refuses them as it writes, which would be after the charge."""
+    with pytest.raises(ValueError, match="names differ in more than case, got 'h' and 'H'"):
+        _check.names_apart(["a", "h", "H"])
+    _check.names_apart(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("value", "whole", "kind"),
+    [
+        (("k", 1.0), False, "tuple"),
+        ("x", False, "str"),
+        (1.5, True, "float"),
+        (True, False, "bool"),
+        ([1], False, "list"),
+    ],
+)
+def test_elements_of_another_kind_are_told_before_the_charge(value, whole, kind):
+    """The first element shows a mistake that a task would tell in a trace of Java; its value is not shown."""
+    wanted = "integers" if whole else "numbers"
+    with pytest.raises(TypeError, match=f"^rdd must hold {wanted} where path is given, got a {kind} first"):
+        _check.number_element(value, whole=whole)
+    for fine in (None, 3, np.int64(3), *([] if whole else [2.5, np.float32(1)])):
+        _check.number_element(fine, whole=whole)

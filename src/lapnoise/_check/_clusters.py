@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any, NoReturn
 
 from lapnoise._check._rules import shown
@@ -12,40 +13,32 @@ __all__ = [
     "classic_session",
     "clustered",
     "column_names",
-    "dask_frame",
-    "dimensions",
     "drawn_mechanism",
-    "folder_there",
     "java_home",
     "keys_of_one_kind",
-    "known_chunks",
     "local_master",
+    "names_apart",
     "new_path",
-    "no_columns",
     "no_keys_noised",
     "no_missing_numbers",
     "no_null_key",
     "no_repeated_keys",
-    "noised_array",
     "noised_type",
+    "number_element",
     "number_type",
-    "numpy_blocks",
     "one_column_name",
     "one_mode",
     "orderless_plan",
     "output_format",
     "pairs",
-    "pandas_partitions",
     "path_without_patterns",
     "person_type",
     "place_not_taken",
     "plain_type",
     "repeatable_columns",
     "rows_written",
-    "shared_folder",
     "spark_frame",
     "spark_rdd",
-    "text_labels",
 ]
 
 
@@ -76,6 +69,26 @@ def one_column_name(parameter: str, value: Any, present: Sequence[str]) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{parameter} must be the name of one column (text), got a {type(value).__name__}")
     return column_names(parameter, value, present)[0]
+
+
+def names_apart(names: Sequence[str]) -> None:
+    """Refuse names of columns that differ in their case alone, which files and Spark do not tell apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if (other := seen.setdefault(name.lower(), name)) != name:
+            raise ValueError(f"df must have columns whose names differ in more than case, got {other!r} and {name!r}")
+
+
+def number_element(value: Any, *, whole: bool) -> None:
+    """Refuse an RDD whose first element is no number; the element is not shown."""
+    if value is None or (isinstance(value, Integral) and not isinstance(value, bool)):
+        return
+    if whole or not isinstance(value, Real) or isinstance(value, bool):
+        wanted = "integers" if whole else "numbers"
+        raise TypeError(
+            f"rdd must hold {wanted} where path is given, got a {type(value).__name__} first "
+            "(pairs of a key and a number go with release_id and secret)"
+        )
 
 
 def path_without_patterns(value: str) -> None:
@@ -266,67 +279,3 @@ def spark_rdd(value: Any, kind: type) -> None:
     """Refuse what is no RDD."""
     if not isinstance(value, kind):
         raise TypeError(f"rdd must be a pyspark.RDD, got {type(value).__name__}")
-
-
-def dask_frame(value: Any, kind: type) -> None:
-    """Refuse what is neither a frame nor an array."""
-    if not isinstance(value, kind):
-        told = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
-        raise TypeError(f"data must be a dask.dataframe.DataFrame or a dask.array.Array, got {told}")
-
-
-def pandas_partitions(meta: Any, kind: type) -> None:
-    """Refuse frames whose partitions lie elsewhere, such as on a graphics card."""
-    if not isinstance(meta, kind):
-        raise TypeError(f"data must have partitions of pandas, got those of {type(meta).__module__}")
-
-
-def numpy_blocks(meta: Any, kind: type) -> None:
-    """Refuse arrays whose blocks have masks, are sparse or lie elsewhere."""
-    if type(meta) is not kind:
-        raise TypeError(f"data must have blocks of plain NumPy arrays, got {type(meta).__name__}")
-
-
-def known_chunks(shape: Sequence[Any]) -> None:
-    """Refuse an array of unknown shape: no element knows its place then."""
-    if any(length != length for length in shape):
-        raise ValueError("data must have chunks of known size: call its compute_chunk_sizes() first")
-
-
-def no_columns(columns: Any, key_columns: Any) -> None:
-    """Refuse names of columns where there are none."""
-    for parameter, value in (("columns", columns), ("key_columns", key_columns)):
-        if value is not None:
-            raise TypeError(f"{parameter} must be left out for an array, got {shown(value)}")
-
-
-def noised_array(kind: Any, whole: bool) -> None:
-    """Refuse an array by its type."""
-    if not (kind.kind in "iu" or (kind.kind == "f" and kind.itemsize in (4, 8) and not whole)):
-        wanted = "integers, for discrete noise" if whole else "integers, float32 or float64"
-        raise TypeError(f"data must hold {wanted}, got dtype {kind}: cast it first")
-
-
-def dimensions(count: int) -> None:
-    """Refuse an array that is one number, which no part of can be written."""
-    if not count:
-        raise ValueError("data must have at least one dimension, got none: reshape it to one element")
-
-
-def text_labels(labels: Sequence[Any]) -> None:
-    """Refuse a frame to be written where a column's name would come back as another one."""
-    for label in labels:
-        if not isinstance(label, str):
-            raise TypeError(f"data must have columns whose names are text, to be written, got {shown(label)}")
-
-
-def shared_folder(path: str) -> None:
-    """Refuse the address of a store in which nothing can be moved at once."""
-    if "://" in path:
-        raise ValueError(f"path must be a folder that client and workers share, got the address {path!r}")
-
-
-def folder_there(path: str, found: bool) -> None:
-    """Refuse a place in a folder that is not there."""
-    if not found:
-        raise ValueError(f"path must lie in a folder that exists, got one in {path!r}")

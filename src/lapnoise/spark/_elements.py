@@ -82,6 +82,8 @@ def parallel_noise(
     from pyspark.sql import SparkSession
 
     place = Place(SparkSession.builder.getOrCreate(), path)  # type: ignore[arg-type]
+    for element in given.take(1):
+        _check.number_element(element, whole=_is_whole(mechanism))
     named = "spark.parallel_noise" if label is None else label
     number = int if _is_whole(mechanism) else float
 

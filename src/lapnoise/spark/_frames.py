@@ -125,5 +125,6 @@ def add_noise(
     if not _check.flag("assume_unique", assume_unique):
         verify_keys(frame, batches.key_columns)
     types = arrow_types(frame, [*noised, *keys])
+    noisy = mapped(frame, batches, schema)  # refuses types that Spark does not hand over
     charge.make(mechanism, column_kinds(noised, types), column_kinds(keys, types))
-    return mapped(frame, batches, schema)
+    return noisy

@@ -89,6 +89,8 @@ def release(
     _check.drawn_mechanism(mechanism, DRAWN)
     schema = noised_schema(frame, DrawnBatches(mechanism, names))
     session = frame.sparkSession
+    _check.names_apart(frame.columns)
+    mapped(frame, DrawnBatches(mechanism, names), schema)  # refuses types that Spark does not hand over
     place = Place(session, path)
 
     def write(bound: Any, folder: str) -> None:
