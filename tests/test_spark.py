@@ -101,6 +101,13 @@ def wanted():
 # Keyed noise: the same bytes.
 
 
+def test_tasks_run_the_python_of_the_driver(session):
+    """Not whatever is first on the path: what tasks need is installed for this one."""
+    assert session.sparkContext.pythonExec == sys.executable
+    ran = session.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
+    assert [Path(python).resolve() for python in ran] == [Path(sys.executable).resolve()]
+
+
 def test_a_frame_has_the_noise_of_arrays(session, wanted):
     """Types, nulls, NaN and other columns are kept, and every number has the bits that arrays get without Spark."""
     frame = table(session)
@@ -211,6 +218,7 @@ with spark_cluster.separate_hosts() as master:
     for name, value in options.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
+    session.sparkContext.pythonExec = sys.executable
     frame = test_spark.table(session, partitions=4)
     slow = frame.mapInArrow(spark_cluster.linger_once(folder, 30), frame.schema)
     keyed = spark_cluster.told(test_spark.noisy(slow, assume_unique=True))

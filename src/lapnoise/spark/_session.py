@@ -41,7 +41,7 @@ def local_session(master: str = "local[*]", *, options: Mapping[str, Any] | None
     """
     address = _check.local_master(master)
     spark_class = _sql().SparkSession
-    home = os.environ.get("JAVA_HOME")
+    home = os.environ.get("JAVA_HOME") or None
     _check.java_home(home, shutil.which("java") if home is None else shutil.which("java", path=Path(home) / "bin"))
     path = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
     builder = spark_class.builder.master(address).config("spark.pyspark.python", sys.executable)
@@ -50,7 +50,11 @@ def local_session(master: str = "local[*]", *, options: Mapping[str, Any] | None
         builder = builder.config("spark.executorEnv.NUMBA_CACHE_DIR", os.environ["NUMBA_CACHE_DIR"])
     for name, value in (options or {}).items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    if "PYSPARK_PYTHON" not in os.environ:
+        # The setting above is for programs that are submitted; else tasks would run whatever `python3` is on the path.
+        session.sparkContext.pythonExec = sys.executable
+    return session
 
 
 def frame_of(value: Any) -> DataFrame:
