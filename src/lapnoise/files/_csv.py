@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -310,17 +310,12 @@ class CsvFile:
             raise InputDataError(f"columns {first + 1} and {second + 1} have the same name in the header: {name!r}")
         return self._names.index(name)
 
-    def _place(self, block: Block, marked: int, row: int) -> str:
-        """Say where the cell of a marked column in a row of a block stands."""
-        columns = self._marked.columns
+    def _place(self, block: Block, marked: int, row: int, columns: Sequence[int] | None = None) -> str:
+        """Say where the cell of a marked column in a row of a block stands; ``columns`` are those that are marked."""
+        columns = self._marked.columns if columns is None else columns
         line = block.line_of(row * len(columns) + marked)
         return f"data row {block.first_row + row} (line {line}), column {self._names[columns[marked]]!r}"
 
     def _places(self, block: Block, column: int) -> Callable[[int], str]:
         """Say the same where all columns are marked."""
-
-        def place(row: int) -> str:
-            line = block.line_of(row * len(self._names) + column)
-            return f"data row {block.first_row + row} (line {line}), column {self._names[column]!r}"
-
-        return place
+        return lambda row: self._place(block, column, row, range(len(self._names)))

@@ -194,8 +194,6 @@ def _plan(asked: Terms, mechanism: FileMechanism, release: FileMechanism, conten
         clamp=described(asked.clamp),
         fill=described(asked.fill),
         strata=asked.strata,
-        epsilon_by=None if asked.epsilon_by is None else dict(asked.epsilon_by),
-        strata_per_person=asked.strata_per_person,
         missing=None,
         epsilon=exact_text(mechanism.epsilon_asked, asked.epsilon_given),
         epsilon_float=nearest_float(mechanism.epsilon_asked),

@@ -149,13 +149,16 @@ class Receipt:
 
 def law_of(mechanism: FileMechanism) -> dict[str, Any]:
     """Return what the fields of a receipt say of the noise: what it attains, its scale and its granularity."""
-    by_stratum = None
+    by_stratum = epsilon_by = None
     if isinstance(mechanism, StratifiedLaplaceMechanism):
         attained = mechanism.spent()
         by_stratum = {str(name): _scale(mechanism.stratum(name)) for name in mechanism.strata}
+        epsilon_by = {str(name): str(mechanism.stratum(name).epsilon_asked) for name in mechanism.strata}
     else:
         attained = mechanism.epsilon
     return {
+        "epsilon_by": epsilon_by,
+        "strata_per_person": getattr(mechanism, "strata_per_person", None),
         "epsilon_attained": exact_text(attained),
         "epsilon_attained_float": nearest_float(attained),
         "delta": exact_text(mechanism.delta),

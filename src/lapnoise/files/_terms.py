@@ -69,8 +69,6 @@ class Terms:
         Name of the column that says which stratum a row belongs to.
     changed
         How many cells one person can change at most, where that was given.
-    epsilon_by, strata_per_person
-        Epsilon of each stratum as text, and in how many of them a person can be; None without strata.
     """
 
     name: str
@@ -80,8 +78,6 @@ class Terms:
     fill: Fraction | None
     strata: str | None
     changed: int | None
-    epsilon_by: Mapping[str, str] | None
-    strata_per_person: int | None
     _given: FileMechanism | None
     _parameters: Mapping[str, Any]
 
@@ -175,11 +171,6 @@ def terms(
             parameters["strata_per_person"] = 1
     if name == "bounded-laplace" and isinstance(bounds, tuple):
         parameters["low"], parameters["high"] = bounds
-    stratified = given if isinstance(given, StratifiedLaplaceMechanism) else None
-    if name == "stratified" and stratified is None:
-        stratified = StratifiedLaplaceMechanism(
-            epsilon=epsilon_by, sensitivity=1, strata_per_person=parameters.get("strata_per_person")
-        )
     checked = Terms(
         name=name,
         local=by_person,
@@ -188,8 +179,6 @@ def terms(
         fill=filled,
         strata=stratum,
         changed=changed,
-        epsilon_by=None if stratified is None else _by_stratum(stratified),
-        strata_per_person=None if stratified is None else stratified.strata_per_person,
         _given=given,
         _parameters=parameters,
     )
@@ -200,7 +189,3 @@ def terms(
 
 def _named_bounds(bounds: Bounds | Mapping[str, Bounds] | None) -> tuple[str, ...]:
     return tuple(bounds) if isinstance(bounds, Mapping) else ()
-
-
-def _by_stratum(mechanism: StratifiedLaplaceMechanism) -> dict[str, str]:
-    return {str(name): str(mechanism.stratum(name).epsilon_asked) for name in mechanism.strata}
