@@ -57,6 +57,7 @@ LAYERS = [
     ["files*", "spark*", "dask*"],
     ["tables*"],
     ["evaluate*"],
+    ["embed*"],
     ["_console", "_doctor"],
     [
         "_audit_command",
@@ -180,6 +181,7 @@ def imported_by(script):
         "import lapnoise; lapnoise.tables.add_noise",
         "import lapnoise.spark",
         "import lapnoise.dask",
+        "import lapnoise.embed",
         "import lapnoise; lapnoise.postprocess.round_to_total([0.5, 0.5], 1)",
         "import lapnoise; lapnoise.ExponentialMechanism(epsilon=1, sensitivity=1).probabilities([1, 2])",
         "import lapnoise; lapnoise.PermuteAndFlipMechanism(epsilon=1, sensitivity=1).probabilities([1, 2])",

@@ -7,6 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.types.containers import UniTuple
+from numba.core.types.misc import CPointer
 
 from lapnoise._jit import intrinsic
 
@@ -24,6 +25,7 @@ __all__ = [
     "load_word",
     "matching_bytes",
     "multiply_wide",
+    "pointer_to_words",
     "store_byte",
     "store_word",
     "trailing_zeros",
@@ -114,6 +116,16 @@ def address_of(typingctx: Any, array: Any) -> Any:
         return builder.ptrtoint(data, ir.IntType(64))
 
     return types.int64(array), emit
+
+
+@intrinsic
+def pointer_to_words(typingctx: Any, address: Any) -> Any:
+    """Return an address as a pointer to uint64."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+
+    return CPointer(types.uint64)(types.int64), emit
 
 
 @intrinsic

@@ -80,6 +80,11 @@ class WordSource:
         """Return a generator of one thread that draws from a place on; this one does not move."""
         return type(self)(self._stream.at(position), threads=1)
 
+    def _reserve(self, words: int) -> tuple[NDArray[np.uint64], int]:
+        """Give out the next words to code that makes its draws itself: their source, copied, and their place."""
+        start = self._stream.reserve(words)
+        return self._stream.source.copy(), start
+
     def _fill(
         self,
         kernel: Any,

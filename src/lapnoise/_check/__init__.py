@@ -92,6 +92,7 @@ from lapnoise._check._domains import (
     lattice_points,
     location,
 )
+from lapnoise._check._embedding import discrete_law, one_number, positions, stream_source
 from lapnoise._check._gaussian import (
     flag,
     gaussian_delta,
@@ -236,6 +237,7 @@ __all__ = [
     "degrees",
     "delta",
     "dimensions",
+    "discrete_law",
     "discrete_scale",
     "distance",
     "drawn_mechanism",
@@ -319,6 +321,7 @@ __all__ = [
     "one_column_name",
     "one_dimension",
     "one_mode",
+    "one_number",
     "orderless_plan",
     "origin",
     "output",
@@ -337,6 +340,7 @@ __all__ = [
     "points",
     "points_between",
     "position",
+    "positions",
     "positive_delta",
     "quantile",
     "radius",
@@ -368,6 +372,7 @@ __all__ = [
     "strata_on_lattice",
     "stratum",
     "stratum_codes",
+    "stream_source",
     "text_labels",
     "threads",
     "too_many_steps",

@@ -24,7 +24,9 @@ __all__ = [
     "WORD_ROOM",
     "copy_words",
     "refill",
+    "word_of_group",
     "write_first_words",
+    "write_group",
 ]
 
 LANES = 16
@@ -51,22 +53,39 @@ _EVEN_AND_ODD = tuple(ir.Constant(_LANES, list(range(k, 2 * LANES, 2))) for k in
 
 
 @intrinsic
-def _write_group(typingctx: Any, words: Any, start: Any, source: Any, group: Any) -> Any:
+def write_group(typingctx: Any, words: Any, start: Any, source: Any, group: Any) -> Any:
     """Write the 128 words of a group to ``words[start:]``."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         words_array = context.make_array(signature.args[0])(context, builder, arguments[0])
         source_array = context.make_array(signature.args[2])(context, builder, arguments[2])
-        _align_stack(builder)
-        first = _state(builder, source_array.data, _places_in_stream(builder, source_array.data, arguments[3]))
-        last = _emit_rounds(builder, first, _half_rounds(builder, source_array.data))
-        target = builder.bitcast(builder.gep(words_array.data, [arguments[1]]), _LANES.as_pointer())
-        for i in range(16):
-            # A slice of words need not lie on a register's boundary, so the store claims no more than a word's.
-            builder.store(builder.add(last[i], first[i]), builder.gep(target, [_index(i)]), align=8)
+        _emit_group(builder, source_array.data, arguments[3], builder.gep(words_array.data, [arguments[1]]))
         return context.get_dummy_value()
 
     return types.void(words, types.int64, source, types.uint64), emit
+
+
+@intrinsic
+def word_of_group(typingctx: Any, source: Any, group: Any, place: Any) -> Any:
+    """Return the word at a place, 0 to 127, of a group, which is made on the stack for it alone."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source_array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        words = cgutils.alloca_once(builder, _WORD64, size=GROUP_WORDS)
+        _emit_group(builder, source_array.data, arguments[1], words)
+        return builder.load(builder.gep(words, [arguments[2]]), align=8)
+
+    return types.uint64(source, types.uint64, types.int64), emit
+
+
+def _emit_group(builder: Any, source: Any, group: Any, words: Any) -> None:
+    _align_stack(builder)
+    first = _state(builder, source, _places_in_stream(builder, source, group))
+    last = _emit_rounds(builder, first, _half_rounds(builder, source))
+    target = builder.bitcast(words, _LANES.as_pointer())
+    for i in range(16):
+        # A slice of words need not lie on a register's boundary, so the store claims no more than a word's.
+        builder.store(builder.add(last[i], first[i]), builder.gep(target, [_index(i)]), align=8)
 
 
 @intrinsic
@@ -210,7 +229,7 @@ def refill(words: Any, source: Any, position: int, wanted: int, draw_words: int)
         room = BATCH_WORDS
     count = min(room, wanted)
     for i in range((skip + count + GROUP_WORDS - 1) >> 7):
-        _write_group(words, i * GROUP_WORDS, source, np.uint64(group + i))
+        write_group(words, i * GROUP_WORDS, source, np.uint64(group + i))
     return skip, count
 
 

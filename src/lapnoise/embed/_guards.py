@@ -1,0 +1,210 @@
+"""What jitted and C callers hand over is looked at once a call, before a word is made.
+
+Jitted code learns of a refusal by an exception, C code by a number; the rules are the same ones, and stand here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.core import errors, types
+
+from lapnoise._intrinsics import bits_from_float64
+from lapnoise._jit import device, overload
+from lapnoise.bits.chacha_lanes import SOURCE_WORDS
+from lapnoise.bits.stream import MAX_POSITION
+from lapnoise.kernels.discrete_laplace import LAW_SIZE
+
+__all__ = [
+    "LARGEST_SCALE",
+    "LARGEST_SCALE32",
+    "require_law",
+    "require_parameter",
+    "require_place",
+    "require_scale",
+    "scale_is_right",
+    "scale_is_right32",
+    "source_is_right",
+    "stretch_is_right",
+    "whole_place",
+    "whole_word",
+]
+
+LARGEST_SCALE = float(np.finfo(np.float64).max) / 45
+"""The largest scale with which no float64 draw can pass the largest float: standard draws end at 44.4."""
+
+LARGEST_SCALE32 = float(np.finfo(np.float32).max) / 23
+"""The same in float32, where standard draws end at 22.2."""
+
+_LEAST_SCALE32 = 2.0**-149
+
+
+class JittedValueError(ValueError):
+    """A ValueError raised in jitted code, where no text can be made: its message is put together when it is read."""
+
+    def __str__(self) -> str:
+        return _message(self.args)
+
+
+class JittedOverflowError(OverflowError):
+    """An OverflowError raised in jitted code."""
+
+    def __str__(self) -> str:
+        return _message(self.args)
+
+
+def _message(arguments: tuple[Any, ...]) -> str:
+    text, *values = arguments or ("",)
+    return str(text).format(*values)
+
+
+@device
+def source_is_right(source: Any) -> Any:
+    """Whether an array of at least six words ends in half of a number of rounds that ChaCha has here."""
+    half_rounds = source[SOURCE_WORDS - 1]
+    return half_rounds == 4 or half_rounds == 6 or half_rounds == 10
+
+
+@device
+def stretch_is_right(position: int, words: int) -> bool:
+    """Whether words from a position on lie in the stream."""
+    return position >= 0 and position <= MAX_POSITION - words
+
+
+@device
+def scale_is_right(scale: float) -> bool:
+    """Whether a scale is from 0 to LARGEST_SCALE, and not -0.0."""
+    return scale <= LARGEST_SCALE and (scale > 0.0 or bits_from_float64(scale) == 0)
+
+
+@device
+def scale_is_right32(scale: float) -> bool:
+    """Whether a scale is 0, or from the least float32 to LARGEST_SCALE32."""
+    return scale <= LARGEST_SCALE32 and (scale >= _LEAST_SCALE32 or bits_from_float64(scale) == 0)
+
+
+@device
+def require_place(source: Any, position: int, words: int) -> None:
+    """Refuse a source that is none, and words beyond the stream."""
+    if source.size < SOURCE_WORDS:
+        raise JittedValueError("source must be an array of 6 words, as reserve returns it, got {} words", source.size)
+    if not source_is_right(source):
+        raise JittedValueError(
+            "source must be an array as reserve returns it, got one whose last word is {}: no half of 8, 12 or 20",
+            source[SOURCE_WORDS - 1],
+        )
+    if not stretch_is_right(position, words):
+        raise JittedValueError("position must be from 0 to 2**62 - {}, the words taken, got {}", words, position)
+
+
+@device
+def require_law(law: Any) -> None:
+    """Refuse an array that `discrete_law` did not make, as far as its length tells."""
+    if law.size != LAW_SIZE:
+        raise JittedValueError("law must be an array as discrete_law returns it, got {} numbers", law.size)
+
+
+def whole_place(position: Any) -> Any:
+    """Return a position as int64; a float is refused when the caller is compiled."""
+    raise TypeError("only jitted code calls this")
+
+
+@overload(whole_place)
+def _whole_place(position: Any) -> Any:
+    if not isinstance(position, types.Integer):
+        raise errors.TypingError(
+            f"position must be an integer, got {position} (in Numba uint64 + int64 is float64: cast one of them)"
+        )
+    return lambda position: np.int64(position)
+
+
+def whole_word(word: Any) -> Any:
+    """Return a word as uint64; a float is refused when the caller is compiled."""
+    raise TypeError("only jitted code calls this")
+
+
+@overload(whole_word)
+def _whole_word(word: Any) -> Any:
+    if not isinstance(word, types.Integer):
+        raise errors.TypingError(f"word must be a uint64, got {word}")
+    return lambda word: np.uint64(word)
+
+
+def require_parameter(parameter: Any, out: Any) -> Any:
+    """Return loc or scale as ``out`` needs it: a number of its dtype, or an array of its dtype and length."""
+    raise TypeError("only jitted code calls this")
+
+
+@overload(require_parameter)
+def _require_parameter(parameter: Any, out: Any) -> Any:
+    if not isinstance(out, types.Array) or out.dtype not in (types.float64, types.float32) or out.ndim != 1:
+        raise errors.TypingError(f"out must be a one-dimensional array of float64 or float32, got {out}")
+    if isinstance(parameter, types.Array):
+        if parameter.dtype != out.dtype or parameter.ndim != 1:
+            raise errors.TypingError(f"loc and scale must be numbers or arrays like out ({out}), got {parameter}")
+
+        def array(parameter: Any, out: Any) -> Any:
+            if parameter.size != out.size:
+                raise JittedValueError("loc and scale must have out's length {}, got {}", out.size, parameter.size)
+            return parameter
+
+        return array
+    if parameter == types.none:
+        return lambda parameter, out: None
+    if out.dtype == types.float64:
+        return lambda parameter, out: np.float64(parameter)
+    return lambda parameter, out: np.float32(parameter)
+
+
+def require_scale(scale: Any, out: Any) -> None:
+    """Refuse scales that are negative, -0.0, NaN, infinite, or so large that a draw could pass the largest float."""
+    raise TypeError("only jitted code calls this")
+
+
+@overload(require_scale)
+def _require_scale(scale: Any, out: Any) -> Any:
+    single = getattr(out, "dtype", None) == types.float32
+    if not isinstance(scale, types.Array):
+        return _single_scale32 if single else _single_scale
+    if single:
+
+        def array32(scale: Any, out: Any) -> None:
+            for i in range(scale.size):
+                _require_one32(np.float64(scale[i]))
+
+        return array32
+
+    def array(scale: Any, out: Any) -> None:
+        for i in range(scale.size):
+            _require_one(scale[i])
+
+    return array
+
+
+def _single_scale(scale: Any, out: Any) -> None:
+    _require_one(np.float64(scale))
+
+
+def _single_scale32(scale: Any, out: Any) -> None:
+    _require_one32(np.float64(scale))
+
+
+@device
+def _require_one(scale: float) -> None:
+    if not scale_is_right(scale):
+        if scale > LARGEST_SCALE and scale < np.inf:
+            raise JittedOverflowError(
+                "scale must be at most {:.6g}, got {}: a draw could overflow", LARGEST_SCALE, scale
+            )
+        raise JittedValueError("scale must be finite and >= 0, and not -0.0, got {}", scale)
+
+
+@device
+def _require_one32(scale: float) -> None:
+    if not scale_is_right32(scale):
+        if scale > LARGEST_SCALE32 and scale < np.inf:
+            raise JittedOverflowError(
+                "scale must be at most {:.6g} for float32, got {}: a draw could overflow", LARGEST_SCALE32, scale
+            )
+        raise JittedValueError("scale must be finite and >= 0, and neither -0.0 nor rounded to 0, got {}", scale)
