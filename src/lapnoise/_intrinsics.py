@@ -13,6 +13,7 @@ from lapnoise._jit import intrinsic
 
 __all__ = [
     "address_of",
+    "address_of_pointer",
     "bits_from_float32",
     "bits_from_float64",
     "copy_block",
@@ -116,6 +117,16 @@ def address_of(typingctx: Any, array: Any) -> Any:
         return builder.ptrtoint(data, ir.IntType(64))
 
     return types.int64(array), emit
+
+
+@intrinsic
+def address_of_pointer(typingctx: Any, pointer: Any) -> Any:
+    """Return a pointer as an int64."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ptrtoint(arguments[0], ir.IntType(64))
+
+    return types.int64(pointer), emit
 
 
 @intrinsic

@@ -75,10 +75,10 @@ __all__ = [
 PENDING_ROOM = 2 * WORD_ROOM
 """Draws that a fill of discrete noise may leave open before it hands them over."""
 
-_NEXT = SOURCE_WORDS
-_END = SOURCE_WORDS + 1
+CURSOR_NEXT = SOURCE_WORDS
+CURSOR_END = SOURCE_WORDS + 1
 _BUFFER = SOURCE_WORDS + 2
-_CURSOR_WORDS = _BUFFER + GROUP_WORDS
+CURSOR_WORDS = _BUFFER + GROUP_WORDS
 _IN_GROUP = np.uint64(GROUP_WORDS - 1)
 _GROUP_SHIFT = np.uint64(7)
 
@@ -146,10 +146,10 @@ def cursor(rng: Generator, words: int) -> NDArray[np.uint64]:
         As in `reserve`.
     """
     source, position = reserve(rng, words)
-    state = np.zeros(_CURSOR_WORDS, np.uint64)
+    state = np.zeros(CURSOR_WORDS, np.uint64)
     state[:SOURCE_WORDS] = source
-    state[_NEXT] = position
-    state[_END] = position + words
+    state[CURSOR_NEXT] = position
+    state[CURSOR_END] = position + words
     if position % GROUP_WORDS:
         _make_group(state.ctypes.data)
     return state
@@ -158,8 +158,8 @@ def cursor(rng: Generator, words: int) -> NDArray[np.uint64]:
 @kernel
 def _make_group(address: int) -> None:
     """Make the group of words in which the next one of the cursor at an address lies."""
-    state = carray(pointer_to_words(address), _CURSOR_WORDS)
-    write_group(state, _BUFFER, state, state[_NEXT] >> _GROUP_SHIFT)
+    state = carray(pointer_to_words(address), CURSOR_WORDS)
+    write_group(state, _BUFFER, state, state[CURSOR_NEXT] >> _GROUP_SHIFT)
 
 
 @device
@@ -177,15 +177,15 @@ def next_word(cursor: Any) -> Any:
 
 @device
 def _next_word(address: int, size: int) -> Any:
-    if size != _CURSOR_WORDS:
+    if size != CURSOR_WORDS:
         raise JittedValueError("cursor must be an array as cursor() returns it, got {} words", size)
-    position = load_word(address, 8 * _NEXT)
-    if position >= load_word(address, 8 * _END):
+    position = load_word(address, 8 * CURSOR_NEXT)
+    if position >= load_word(address, 8 * CURSOR_END):
         raise JittedValueError("cursor must be reserved for all words that are taken of it; it ends at {}", position)
     place = position & _IN_GROUP
     if place == 0:
         _make_group(address)
-    store_word(address, 8 * _NEXT, position + np.uint64(1))
+    store_word(address, 8 * CURSOR_NEXT, position + np.uint64(1))
     return load_word(address, 8 * (np.int64(place) + _BUFFER))
 
 
