@@ -90,6 +90,26 @@ def test_duckdb_flights(capsys):
     assert printed.rstrip().endswith("spent by each flight: epsilon 1")
 
 
+def test_user_kernel(capsys):
+    """Both kernels of the example draw Generator's bits, and their errors are of the size of the scale."""
+    printed = run("user_kernel.py", capsys)
+    assert printed.count("Generator's, bit for bit: True") == printed.count("Generator's bits: True") == 1
+    mean, scale = map(float, re.search(r"mean error ([0-9.]+), scale ([0-9.]+)", printed).groups())
+    # The mean magnitude of 1,000 draws is beyond 2 (1 +- 6 / sqrt(1000)) with a chance below 1e-8.
+    assert abs(mean - scale) < scale * 6 / 1_000**0.5
+
+
+def test_monte_carlo(capsys):
+    """The mean of the largest of five magnitudes is within six standard errors of b (1 + 1/2 + ... + 1/5)."""
+    printed = run("monte_carlo.py", capsys)
+    found = re.search(r"largest error of 5 counts: ([0-9.]+) \+- ([0-9.]+), theory ([0-9.]+)", printed)
+    worst, error, theory = map(float, found.groups())
+    assert theory == round(2 * (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5), 4)
+    assert 0.002 < error < 0.003
+    assert abs(worst - theory) < 6 * error
+    assert re.search(r"stays the largest in 72\.\d\d % of trials", printed)
+
+
 @spark_cluster.java
 def test_spark_flights(capsys):
     """Two actions and another partitioning hash alike, both means are near the truth, and the id is charged once."""
