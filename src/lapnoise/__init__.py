@@ -70,6 +70,7 @@ __all__ = [
     "budget",
     "dask",
     "default_rng",
+    "embed",
     "evaluate",
     "files",
     "mechanisms",
@@ -112,6 +113,7 @@ _HOMES = {
 _SUBMODULES = (
     "budget",
     "dask",
+    "embed",
     "evaluate",
     "files",
     "mechanisms",
