@@ -12,7 +12,7 @@ from lapnoise.cli import main
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *("README.md", "docs/guide.md", "docs/choosing.md", "docs/ledger.md"),
-    *("docs/auditing.md", "docs/experiments.md", "docs/dask.md", "docs/embedding.md"),
+    *("docs/auditing.md", "docs/experiments.md", "docs/dask.md", "docs/embedding.md", "docs/migrating.md"),
 ]
 ON_SPARK = "docs/spark.md"
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")

@@ -56,8 +56,8 @@ LAYERS = [
     ["_cluster_charge", "_cluster_queries"],
     ["files*", "spark*", "dask*"],
     ["tables*"],
-    ["evaluate*"],
     ["embed*"],
+    ["evaluate*"],
     ["_console", "_doctor"],
     [
         "_audit_command",
@@ -74,7 +74,7 @@ LAYERS = [
 
 HEAVY = {
     *("numba", "llvmlite", "scipy", "sqlite3", "pandas", "polars", "pyarrow", "pyspark", "dask", "matplotlib"),
-    *("click", "tqdm"),
+    *("click", "tqdm", "torch", "opendp", "diffprivlib", "sklearn"),
 }
 
 
@@ -181,7 +181,7 @@ def imported_by(script):
         "import lapnoise; lapnoise.tables.add_noise",
         "import lapnoise.spark",
         "import lapnoise.dask",
-        "import lapnoise.embed",
+        "import lapnoise; e = lapnoise.embed; e.diffprivlib, e.numpy_random, e.opendp, e.tensors",
         "import lapnoise; lapnoise.postprocess.round_to_total([0.5, 0.5], 1)",
         "import lapnoise; lapnoise.ExponentialMechanism(epsilon=1, sensitivity=1).probabilities([1, 2])",
         "import lapnoise; lapnoise.PermuteAndFlipMechanism(epsilon=1, sensitivity=1).probabilities([1, 2])",

@@ -1,13 +1,13 @@
-"""Laplace noise inside other people's programs: their jitted loops, their C code, NumPy's distributions.
+"""Noise inside other people's programs: jitted loops, C code, and the names and objects of other libraries.
 
-Importing it imports none of its modules; each brings Numba along when it is first used.
+Importing it imports none of its modules, and none of those libraries is imported before it is needed.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["capi", "jit"]
+__all__ = ["capi", "diffprivlib", "jit", "numpy_random", "opendp", "tensors"]
 
 
 def __getattr__(name: str) -> Any:

@@ -73,7 +73,7 @@ def discrete_law(scale: float) -> NDArray[np.float64]:
     TypeError, ValueError, OverflowError
         As in `Generator.discrete_laplace`.
     """
-    return law(_check.one_number("scale", _check.discrete_scale(scale)))
+    return law(_check.scalar("scale", _check.discrete_scale(scale)))
 
 
 def finish(law: NDArray[np.float64], source: NDArray[np.uint64], positions: Any) -> NDArray[np.int64]:

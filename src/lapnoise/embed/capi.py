@@ -279,7 +279,7 @@ def line_noise(rng: Generator, scale: float, words: int) -> Any:
     """
     from scipy import LowLevelCallable
 
-    checked = _check.one_number("scale", _check.scale(scale, FLOAT64))
+    checked = _check.scalar("scale", _check.scale(scale, FLOAT64))
     source, position = reserve(rng, words)
     state = (ctypes.c_uint64 * _LINE_WORDS)(*source.tolist(), position, position + words)
     state[_LINE_SCALE] = int(np.float64(checked).view(np.uint64))
