@@ -37,6 +37,9 @@ from lapnoise.errors import UncachedKernelsWarning
 
 try:
     import numba
+    from numba.core.ccallback import CFunc
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.sigutils import normalize_signature
     from numba.extending import intrinsic as _intrinsic
     from numba.extending import overload as _overload
 except ImportError as error:
@@ -45,7 +48,7 @@ except ImportError as error:
         "install a Numba that supports this NumPy, for instance: pip install --upgrade numba numpy"
     ) from error
 
-__all__ = ["device", "intrinsic", "kernel", "overload"]
+__all__ = ["CFunction", "c_function", "device", "intrinsic", "kernel", "overload"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -111,6 +114,72 @@ def _survive_cache_failures(compiled: Any) -> None:
                 _warn_uncached(str(error))
 
         cache.load_overload, cache.save_overload = guarded_load, guarded_save
+
+
+class CFunction:
+    """A function that C can call: compiled when it is first asked for, and cached on disk where that is possible.
+
+    Parameters
+    ----------
+    function : callable
+        A module-level function.
+    signature : str or Numba signature
+        Types of the result and of the arguments.
+
+    Notes
+    -----
+    An address is good for as long as this object lives. An error in C cannot be raised: the function must have none.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self._function = function
+        self._signature = signature
+        self._compiled: Any = None
+
+    @property
+    def address(self) -> int:
+        """Address of the machine code."""
+        return self._callback().address  # type: ignore[no-any-return]
+
+    @property
+    def ctypes(self) -> Any:
+        """The function as ctypes knows it; a call lets other threads of Python run."""
+        return self._callback().ctypes
+
+    def _callback(self) -> Any:
+        with global_compiler_lock:  # two threads would compile twice, and the code of one be freed under its callers
+            if self._compiled is None:
+                callback = self._cached()
+                callback.compile()
+                self._compiled = callback
+        return self._compiled
+
+    def _cached(self) -> Any:
+        callback = self._uncompiled()
+        try:
+            callback.enable_caching()
+            _verify_writable(callback._cache.cache_path)
+        except (RuntimeError, OSError) as error:
+            _warn_uncached(str(error))
+            return self._uncompiled()
+        _separate_data_files(callback)
+        _survive_cache_failures(callback)
+        return callback
+
+    def _uncompiled(self) -> Any:
+        # numba.cfunc would compile at once, by the cache as it comes.
+        options = {"nogil": True, "error_model": "numpy"}
+        return CFunc(self._function, normalize_signature(self._signature), locals={}, options=options)
+
+
+def c_function(signature: Any) -> Callable[[Callable[..., Any]], CFunction]:
+    """Make a module-level function one that C can call; ``signature`` as in "float64(uint64, intp)"."""
+
+    def made(function: Callable[..., Any]) -> CFunction:
+        function.__qualname__ = f"{function.__qualname__}_{package_digest()}"
+        return CFunction(function, signature)
+
+    return made
 
 
 def device(function: F) -> F:
