@@ -112,6 +112,11 @@ class GuardedWords:
         with self._lock:
             yield
 
+    def renew(self) -> None:
+        """Take a new key if this process was forked with one of the operating system; refuse nothing."""
+        if not self.stream.key.seeded:
+            self._adapt()
+
     def take(self, out: NDArray[np.uint64]) -> None:
         """Write the next words to ``out``."""
         with self.held():

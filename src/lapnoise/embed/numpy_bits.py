@@ -44,9 +44,11 @@ class ChaChaBits(np.random.BitGenerator):
 
     One instance may be used by many threads and generators; each word is given out once. NumPy enters `lock` before it
     draws, and there a forked process is seen: keyed by the operating system, an instance goes on with a new key; a
-    seeded one raises RuntimeError. Whoever keeps addresses from `ctypes` or `cffi` passes that by: in a forked process
-    they must be asked for anew, as Numba does whenever a jitted function is called with a Generator. A normal draw that
-    the legacy RandomState keeps back goes to parent and child alike.
+    seeded one raises RuntimeError. A normal draw that the legacy RandomState keeps back goes to parent and child alike.
+
+    Functions jitted by Numba draw without the lock: one thread at a time may call them. They take an instance keyed by
+    the operating system to a new key in a forked process too, but repeat there what a seeded one gives its parent, and
+    so do addresses from `ctypes` and `cffi` that are kept over a fork, for either.
 
     A stream ends at word 2^62. A draw that begins there is refused; one that began before goes on into words that
     nothing else is made of, so that none is given out twice.
@@ -120,11 +122,13 @@ class ChaChaBits(np.random.BitGenerator):
             If they would pass the end of the stream; nothing is given out then.
         """
         shape = _check.size(size)
-        out = np.empty(shape or (), np.uint64)
+        if shape is None:
+            with self._words:
+                word = super().random_raw()
+            return word if output else None
+        out = np.empty(shape, np.uint64)
         self._words.take(out.reshape(-1))
-        if not output:
-            return None
-        return out.item() if shape is None else out
+        return out if output else None
 
     def _benchmark(self, cnt: int, method: str = "uint64") -> None:
         with self._words:
@@ -132,13 +136,17 @@ class ChaChaBits(np.random.BitGenerator):
 
     @property
     def ctypes(self) -> Any:
-        """The C interface as in NumPy's generators, for ctypes and Numba; asking for it sees a fork."""
-        with self._words:
-            return super().ctypes
+        """The C interface as in NumPy's generators, for ctypes and Numba; asking for it renews a key after a fork.
+
+        It never raises: draws by way of it that ought to be refused are the caller's affair.
+        """
+        # Numba reads this whenever a jitted function is called with a Generator, and crashes where that raises.
+        self._words.renew()
+        return super().ctypes
 
     @property
     def cffi(self) -> Any:
-        """The C interface as in NumPy's generators, for cffi; asking for it sees a fork."""
+        """The C interface as in NumPy's generators, for cffi; refused as a draw is."""
         with self._words:
             return super().cffi
 
