@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(options: argparse.Namespace, cache: Path) -> int:
     from bench import (
         sections,
+        sections_bits,
         sections_evaluate,
         sections_files,
         sections_lattice,
@@ -53,7 +54,7 @@ def _report(options: argparse.Namespace, cache: Path) -> int:
     plan = sections.Plan.of(options.quick, options.large, cache)
     every = (*sections.SECTIONS, *sections_lattice.LATTICE_SECTIONS, *sections_mechanisms.MECHANISM_SECTIONS)
     every += (*sections_ledger.LEDGER_SECTIONS, *sections_files.FILE_SECTIONS, *sections_spark.SPARK_SECTIONS)
-    every += sections_evaluate.EVALUATE_SECTIONS
+    every += (*sections_evaluate.EVALUATE_SECTIONS, *sections_bits.BIT_SECTIONS)
     chosen = [
         section for section in every if not options.parts or section.__name__.removeprefix("rows_") in options.parts
     ]
@@ -72,7 +73,8 @@ def _report(options: argparse.Namespace, cache: Path) -> int:
     wrong = sections.wrong()
     for key, value in machine.items():
         print(f"{key + ':':<20}{value}")
-    for peer in (*missing(), *sections_lattice.missing_libraries(), *sections_mechanisms.missing_peers()):
+    peers = (*missing(), *sections_lattice.missing_libraries(), *sections_mechanisms.missing_peers())
+    for peer in (*peers, *sections_bits.missing_bits()):
         print(f"skipped:            {peer} is not installed")
     print(f"checked:            {'draws of all contenders' if not wrong else 'WRONG DRAWS from ' + ', '.join(wrong)}")
     print(f"run:                {'quick' if options.quick else 'full'}; ns are per draw, or per element\n")

@@ -11,6 +11,7 @@ from lapnoise._version import __version__
 
 if TYPE_CHECKING:
     from lapnoise.bits.stream import STREAM_VERSION
+    from lapnoise.embed.numpy_bits import ChaChaBits
     from lapnoise.errors import (
         BudgetExhaustedError,
         InputDataError,
@@ -44,6 +45,7 @@ __all__ = [
     "STREAM_VERSION",
     "BoundedLaplaceMechanism",
     "BudgetExhaustedError",
+    "ChaChaBits",
     "DiscreteLaplaceMechanism",
     "ExponentialMechanism",
     "GaussianMechanism",
@@ -86,6 +88,7 @@ _HOMES = {
     "Generator": "lapnoise.generator",
     "default_rng": "lapnoise.generator",
     "SignedLog": "lapnoise.signed_log",
+    "ChaChaBits": "lapnoise.embed.numpy_bits",
     "BoundedLaplaceMechanism": "lapnoise.mechanisms",
     "DiscreteLaplaceMechanism": "lapnoise.mechanisms",
     "ExponentialMechanism": "lapnoise.mechanisms",

@@ -44,6 +44,13 @@ from lapnoise._check._arrays import (
     size,
     values,
 )
+from lapnoise._check._bits import (
+    advanced,
+    bits_state,
+    jumped,
+    jumped_has_no_children,
+    source_generator,
+)
 from lapnoise._check._clusters import (
     classic_session,
     clustered,
@@ -237,7 +244,9 @@ __all__ = [
     "Parameter",
     "accuracy",
     "accuracy_by_stratum",
+    "advanced",
     "batch",
+    "bits_state",
     "bound_length",
     "bounds",
     "candidates",
@@ -286,6 +295,8 @@ __all__ = [
     "integer_values",
     "interval",
     "java_home",
+    "jumped",
+    "jumped_has_no_children",
     "key_columns",
     "key_in_utf8",
     "key_kinds",
@@ -398,6 +409,7 @@ __all__ = [
     "shared_folder",
     "single_batch",
     "size",
+    "source_generator",
     "spark_frame",
     "spark_rdd",
     "split_rule",

@@ -43,18 +43,20 @@ class Stream:
         The next word to be given out.
     sought : bool
         Whether words may be given out twice: after `seek`, and by a child, which the same labels make again.
+    spawned : int
+        How many children `spawn` has given out.
     lock : threading.Lock
         Held while ``position`` is read and moved.
     """
 
-    __slots__ = ("_forks", "_pid", "_spawned", "key", "lock", "position", "rounds", "sought", "source", "stream_id")
+    __slots__ = ("_forks", "_pid", "key", "lock", "position", "rounds", "sought", "source", "spawned", "stream_id")
 
     def __init__(self, key: Key, rounds: int, stream_id: int = 0) -> None:
         self.rounds = rounds
         self.stream_id = stream_id
         self.position = 0
         self.sought = False
-        self._spawned = 0
+        self.spawned = 0
         self._take(key)
 
     def _take(self, key: Key) -> None:
@@ -116,8 +118,8 @@ class Stream:
         """Return new independent streams; every call gives others."""
         self.enter()
         with self.lock:
-            first = self._spawned
-            self._spawned += count
+            first = self.spawned
+            self.spawned += count
         return [Stream(self.key.spawned(first + i), self.rounds) for i in range(count)]
 
     def child(self, labels: tuple[str | int | bytes, ...]) -> Stream:
@@ -139,7 +141,7 @@ class Stream:
         secret = self.key.reveal()
         self.enter()
         with self.lock:
-            return _restore, (secret, self.rounds, self.stream_id, self.position, self._spawned, self.sought)
+            return _restore, (secret, self.rounds, self.stream_id, self.position, self.spawned, self.sought)
 
     def __repr__(self) -> str:
         return f"Stream({self.key!r}, rounds={self.rounds}, position={self.position})"
@@ -148,6 +150,6 @@ class Stream:
 def _restore(secret: bytes, rounds: int, stream_id: int, position: int, spawned: int, sought: bool) -> Stream:
     stream = Stream(Key(secret, seeded=True), rounds, stream_id)
     stream.position = position
-    stream._spawned = spawned
+    stream.spawned = spawned
     stream.sought = sought
     return stream

@@ -1,4 +1,4 @@
-"""Noise inside other people's programs: jitted loops, C code, and the names and objects of other libraries.
+"""Noise inside other people's programs: jitted loops, C, NumPy's distributions, names and objects of other libraries.
 
 Importing it imports none of its modules, and none of those libraries is imported before it is needed.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["capi", "diffprivlib", "jit", "numpy_random", "opendp", "tensors"]
+__all__ = ["capi", "diffprivlib", "jit", "numpy_bits", "numpy_random", "opendp", "tensors"]
 
 
 def __getattr__(name: str) -> Any:
