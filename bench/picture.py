@@ -137,7 +137,7 @@ def _bars(ax: Any, rows: Sequence[Row], lines: int) -> None:
     ax.set_ylim(lines - 0.4, -0.6)
     ax.set_xscale("log")
     ratios = [row.ratio or 1.0 for row in rows]
-    span = max(ratios) / min(ratios)
+    span = max(10.0, max(ratios) / min(ratios))
     ax.set_xlim(min(ratios) / span**0.65, max(ratios) * span**0.15)  # room for the numbers
     ax.axvline(1.0, color=INK, linewidth=0.8)
     ax.set_xlabel(f"times as fast as NumPy's Generator, {AT:,} draws", fontsize="small")

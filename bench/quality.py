@@ -72,11 +72,19 @@ class Claim:
 
 
 def _numpy(cryptographic: bool) -> Claim:
-    return Claim(52 * LN2, 2.0**-52, cryptographic, False, "log(2u) or log(2 - 2u), u = k 2^-53, 0 drawn again")
+    how = "log(2u) below 0, to 36.04 b, and log(2 - u - u) above, rounded; u = k 2^-53, 0 drawn again"
+    return Claim(53 * LN2, 2.0**-53, cryptographic, False, how)
 
 
 _FORMULA = Claim(52 * LN2, 2.0**-52, False, False, "log1p(-2|u|), u = k 2^-53 - 1/2", "infinite once in 2^53")
-_NUMBA = Claim(52 * LN2, 2.0**-52, False, False, "log(2u) or log(2 - 2u), u = k 2^-53", "infinite once in 2^53")
+_NUMBA = Claim(
+    53 * LN2,
+    2.0**-53,
+    False,
+    False,
+    "log(2u) below 0, to 36.04 b, and log(2 - u - u) above, rounded; u = k 2^-53",
+    "infinite once in 2^53",
+)
 _MKL32 = Claim(32 * LN2, 2.0**-32, False, False, "log(u), u = k 2^-32, and a word for the sign", "744 once in 2^32")
 _MCG59 = Claim(59 * LN2, 2.0**-53, False, False, "log(u), u = k 2^-59 rounded to 53 bits, and a word for the sign")
 _OURS = Claim(64 * LN2, 2.0**-64, True, False, "log(u), u = (2j + 1) 2^-64, and a bit for the sign")
