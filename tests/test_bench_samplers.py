@@ -132,9 +132,7 @@ def test_compared():
     assert "OpenDP" not in compared("float64", "array", 1)
 
 
-@pytest.mark.parametrize(
-    "name", ["numpy Generator(PCG64)", "numpy legacy", "numpy formula", "numba np.random"]
-)
+@pytest.mark.parametrize("name", ["numpy Generator(PCG64)", "numpy legacy", "numpy formula", "numba np.random"])
 def test_scale_for_each_draw(name):
     """With an array of scales each draw has its own, and the location stays one."""
     n = 4_000
