@@ -2,7 +2,8 @@
 
 Ratios are compared, never times. A row's ratio to what it is compared with has changed where it moved by more than 10 %
 and by more than three times the spread of both: the root of the sum of the squares of all four relative spreads, those
-of the row and of its reference in the old report and in the new one.
+of the row and of its reference in the old report and in the new one. Rows that were measured once have no spread, and are
+not judged.
 """
 
 from __future__ import annotations
@@ -54,10 +55,13 @@ class Change:
 
 
 def changes(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[Change]:
-    """Return the rows that both reports have with a ratio, in the order of the new one."""
-    before = {_key(row): row for row in old}
-    pairs = [(before[_key(row)], row) for row in new if _key(row) in before]
-    return [_change(a, b) for a, b in pairs if _ratio(a) and _ratio(b)]
+    """Return the rows that both reports have with a ratio and a spread, in the order of the new one."""
+    before = {_key(row): row for row in old if _judged(row)}
+    return [_change(before[_key(row)], row) for row in new if _judged(row) and _key(row) in before]
+
+
+def _judged(row: dict[str, Any]) -> bool:
+    return bool(_ratio(row)) and row.get("spread") is not None
 
 
 def _change(a: dict[str, Any], b: dict[str, Any]) -> Change:
@@ -92,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     _print_machines(old, new)
     rows = changes(old["rows"], new["rows"])
-    with_ratio = [sum(1 for row in report["rows"] if _ratio(row)) for report in (old, new)]
+    with_ratio = [sum(1 for row in report["rows"] if _judged(row)) for report in (old, new)]
     slower = sorted((row for row in rows if row.beyond and row.factor < 1), key=lambda row: row.factor)
     faster = sorted((row for row in rows if row.beyond and row.factor > 1), key=lambda row: -row.factor)
     print(f"compared: {len(rows)} ratios; only in the old report {with_ratio[0] - len(rows)}, ", end="")

@@ -145,7 +145,8 @@ def rows_start_of_peers(plan: Plan) -> Iterator[Row]:
     for what, one in measured.items():
         against = f"numpy: {theirs.ns / 1e6:.3g} ms"
         ratio = one.ns / theirs.ns
-        row = Row(group, what, one.ns / 1e9, "s", 1, one.spread, against, ratio, False)
+        spread = one.spread if one.repeats > 1 else None
+        row = Row(group, what, one.ns / 1e9, "s", 1, spread, against, ratio, False)
         yield replace(row, reference_spread=theirs.spread)
 
 

@@ -38,7 +38,7 @@ def row(ratio, spread=0.0, reference_spread=0.0, faster=True):
         (row(10, 0.03, 0.03), row(8, 0.03, 0.03), True, True),  # 22 % against three times 6 %
         (row(10, 0.04, 0.04), row(8, 0.04, 0.04), False, True),  # three times 8 % hides it
         (row(10, 0.08), row(8), False, True),  # as much in one of the four
-        (row(10), row(8, None, 0.06), True, True),  # none is 0
+        (row(10), row(8, 0.0, None), True, True),  # files of older reports lack that of the reference
     ],
 )
 def test_what_counts(old, new, beyond, slower):
@@ -49,10 +49,12 @@ def test_what_counts(old, new, beyond, slower):
 
 
 def test_times_do_not_count():
-    """A row that takes twice as long beside a reference that does too has not changed; rows without ratio are left."""
+    """A row that takes twice as long beside a reference that does too has not changed; rows without ratio or spread are left."""
     twice = dataclasses.replace(row(10), value=2.0, against="numpy: 10.00 ns")
     assert one(row(10), twice).factor == 1.0
     assert compare.changes([Row("g", "w", 1.0).as_json()], [Row("g", "w", 2.0).as_json()]) == []
+    assert compare.changes([row(10, None).as_json()], [row(5).as_json()]) == []
+    assert compare.changes([row(10).as_json()], [row(5, None).as_json()]) == []
 
 
 def test_rows_are_told_apart():
