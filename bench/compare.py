@@ -2,8 +2,8 @@
 
 Ratios are compared, never times. A row's ratio to what it is compared with has changed where it moved by more than 10 %
 and by more than three times the spread of both: the root of the sum of the squares of all four relative spreads, those
-of the row and of its reference in the old report and in the new one. Rows that were measured once have no spread, and are
-not judged.
+of the row and of its reference in the old report and in the new one. Rows that were measured once have no spread
+and are not judged.
 """
 
 from __future__ import annotations

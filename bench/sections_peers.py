@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -91,6 +92,7 @@ def rows_peers(plan: Plan) -> Iterator[Row]:
 def _by_size(plan: Plan, names: list[str], kind: str, scale: str, threads: int | None) -> Iterator[Row]:
     reference, longest = names[0], QUICK_LONGEST if plan.quick else LONGEST
     group = f"{GROUP}: {kind}, {scale} scale, {'one thread' if threads else 'all cores'}"
+    print(f"  {group} ...", file=sys.stderr, flush=True)
     seconds = dict.fromkeys(names, 0.0)
     before = 1
     for n in QUICK_SIZES if plan.quick else SIZES:

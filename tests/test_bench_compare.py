@@ -49,7 +49,7 @@ def test_what_counts(old, new, beyond, slower):
 
 
 def test_times_do_not_count():
-    """A row that takes twice as long beside a reference that does too has not changed; rows without ratio or spread are left."""
+    """A row as slow again as its reference is has not changed; a row without ratio or spread is left out."""
     twice = dataclasses.replace(row(10), value=2.0, against="numpy: 10.00 ns")
     assert one(row(10), twice).factor == 1.0
     assert compare.changes([Row("g", "w", 1.0).as_json()], [Row("g", "w", 2.0).as_json()]) == []
