@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -28,18 +29,21 @@ LONGEST = 10.0
 
 QUICK_LONGEST = 0.25
 
+PATIENCE, LATE = 480.0, 0.5
+"""Once the part has taken the first number of seconds, calls may be expected to take the second, so that it ends."""
+
 ROOM = 8
 """Arrays as large as the result that a call may need: the formula and PyTorch have up to six at once."""
 
 FASTEST_MKL = ("MCG59", "SFMT19937", "ARS5")
-"""Of MKL's ten generators the fastest on the machines tried, and the two others among the fastest four."""
+"""Of MKL's ten generators the three that were fastest on the machines tried."""
 
-_not_timed: dict[tuple[str, str], str] = {}
+_not_timed: dict[str, str] = {}
 
 
 def not_timed() -> list[str]:
     """Return a line for each contender that was left out from some size on."""
-    return [f"{name}, {scale} scale: {why}" for (name, scale), why in _not_timed.items()]
+    return [f"{what}: {why}" for what, why in _not_timed.items()]
 
 
 def compared(kind: str, scale: str, threads: int | None) -> list[str]:
@@ -70,6 +74,7 @@ def too_much(n: int, itemsize: int, expected: float, longest: float, memory: int
 
 def rows_peers(plan: Plan) -> Iterator[Row]:
     """Compare everybody with NumPy's Generator, at every size, with one scale and with a scale for each draw."""
+    started = time.monotonic()
     checked: dict[tuple[str, str], bool] = {}
 
     def right(name: str, scale: str) -> bool:
@@ -86,21 +91,24 @@ def rows_peers(plan: Plan) -> Iterator[Row]:
             for threads in (1, None):
                 names = [name for name in compared(kind, scale, threads) if available(name) and right(name, scale)]
                 if len(names) > 1:
-                    yield from _by_size(plan, names, kind, scale, threads)
+                    yield from _by_size(plan, names, kind, scale, threads, started + PATIENCE)
 
 
-def _by_size(plan: Plan, names: list[str], kind: str, scale: str, threads: int | None) -> Iterator[Row]:
-    reference, longest = names[0], QUICK_LONGEST if plan.quick else LONGEST
+def _by_size(plan: Plan, names: list[str], kind: str, scale: str, threads: int | None, late: float) -> Iterator[Row]:
+    reference = names[0]
     group = f"{GROUP}: {kind}, {scale} scale, {'one thread' if threads else 'all cores'}"
     print(f"  {group} ...", file=sys.stderr, flush=True)
     seconds = dict.fromkeys(names, 0.0)
     before = 1
     for n in QUICK_SIZES if plan.quick else SIZES:
+        longest = QUICK_LONGEST if plan.quick else LATE if time.monotonic() > late else LONGEST
         for name in names:
             why = too_much(n, np.dtype(kind).itemsize, seconds[name] * n / before, longest, available_memory())
             if name in seconds and why:
                 del seconds[name]
-                _not_timed.setdefault((name, scale), f"not at {n:,} draws and more, {why}")
+                _not_timed.setdefault(f"{name}, {scale} scale", f"not at {n:,} draws and more, {why}")
+        if reference not in seconds:
+            _not_timed[group] = f"nobody at {n:,} draws and more, where NumPy's Generator is not timed"
         names = list(seconds)
         if reference not in seconds or len(names) == 1:
             return
@@ -119,7 +127,7 @@ def _timed(names: list[str], n: int, kind: str, scale: str, plan: Plan) -> dict[
         threads = CONTENDERS[name].threads
         with cores(threads):
             tasks.append(Timed(name, CONTENDERS[name].make(n, *scales), n, threads))
-    repeats = 7 if n < 10**6 else 5 if n < 10**8 else 3
+    repeats = 7 if n < 10**5 else 5 if n < 10**7 else 3 if n < 10**8 else 2
     return interleave(tasks, 3 if plan.quick else repeats)
 
 

@@ -207,3 +207,23 @@ def test_peer_table():
     assert lines[0] == ["**peers: float64, scalar scale, one thread**", "1", "1,000"]
     assert lines[2:] == [["a", "2,500 (0.5x)", "3.14 (12.3x)"], ["b", "16,000 (0.0004x)", ""]]
     assert peer_tables([*rows, peer_row("c", dtype="float32")]).count("**peers") == 2
+
+
+@pytest.mark.usefixtures("own")
+def test_it_ends_in_time(monkeypatch, tmp_path):
+    """Once the part has taken long, sizes are left out at which NumPy's Generator takes over half a second."""
+    monkeypatch.setattr(sections_peers, "SIZES", (1, 10**7, 10**8))
+    monkeypatch.setattr(sections_peers, "PATIENCE", -1.0)
+    monkeypatch.setattr(sections_peers, "compared", lambda *_: [NUMPY, "numpy formula"])
+    monkeypatch.setattr(sections_peers, "correct", lambda *_: True)
+    monkeypatch.setattr(
+        sections_peers, "_timed", lambda names, *_: {name: timing.Measurement(20.0, 0.0, 3) for name in names}
+    )
+    rows = list(sections_peers.rows_peers(Plan.of(False, False, tmp_path)))
+    assert {row.draws for row in rows} == {1, 10**7}
+    lines = sections_peers.not_timed()
+    assert f"{NUMPY}, scalar scale: not at 100,000,000 draws and more, a call would take over 0.5 s" in lines
+    group = "peers: float32, array scale, all cores"
+    assert f"{group}: nobody at 100,000,000 draws and more, where NumPy's Generator is not timed" in lines
+    monkeypatch.setattr(sections_peers, "PATIENCE", 1e6)
+    assert {row.draws for row in sections_peers.rows_peers(Plan.of(False, False, tmp_path))} == {1, 10**7, 10**8}
