@@ -2,8 +2,12 @@
 
 Modules
 -------
-contenders
+contender, contenders, contenders_*, numba_loops
     Who is compared, and the check that each draws the right distribution.
+samplers
+    A sampler of the user's own among them.
+quality
+    What a draw of each is worth: claims, and what is seen in draws.
 stages
     The steps of the sampler, each as a loop of its own.
 timing
@@ -16,10 +20,12 @@ environment
     A fresh process with a cache of its own.
 machine
     What the numbers were measured on, and how to measure without AVX-512.
-rows
-    Lines of the table, and how they print.
-sections, report
-    The parts of the table, and the table.
+rows, peer_table, picture, output_files
+    Lines of the tables, how they print, and the picture.
+sections, sections_*, parts, report
+    The parts of the tables, and the tables.
+compare
+    What became slower from one report to another.
 assembly
     Instructions of the sampler's loops, counted.
 """

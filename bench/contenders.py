@@ -1,25 +1,25 @@
 """Who is compared, as one table: each name makes a call that draws n values of Laplace(1, 2).
 
-Location and scale are neither 0 nor 1, so that nobody gets away without the scaling. A peer that is not installed is
-left out; `missing` says which.
+A peer that is not installed is left out; `skipped` says which. `enter` adds a sampler of one's own.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.util
 import math
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import lapnoise
-from bench.timing import cores
+from bench.contender import LOC, SCALE, TROUBLES, Call, Contender, imported, trouble
+from bench.contenders_libraries import LIBRARIES
+from bench.contenders_numba import NUMBA
+from bench.contenders_words import WORDS
+from bench.timing import all_cores, cores
 
 __all__ = [
     "CONTENDERS",
@@ -30,16 +30,24 @@ __all__ = [
     "Contender",
     "available",
     "correct",
+    "enter",
+    "entered",
     "lapnoise_name",
-    "missing",
     "mkl_name",
     "moments_agree",
+    "skipped",
 ]
 
-LOC = 1.0
-SCALE = 2.0
-
-PEERS = ("mkl_random", "torch", "jax")
+PEERS = {
+    "mkl_random": "mkl_random",
+    "torch": "torch",
+    "jax": "jax",
+    "randomgen": "randomgen",
+    "opendp": "opendp",
+    "pydp": "python-dp",
+    "diffprivlib": "diffprivlib",
+}
+"""The module that a peer is imported as, and the name that it is installed by."""
 
 MKL_GENERATORS = (
     "MCG59",
@@ -55,47 +63,17 @@ MKL_GENERATORS = (
 )
 """The generators of MKL that a seed determines."""
 
-Call = Callable[[], Any]
-
-
-@dataclass(frozen=True)
-class Contender:
-    """One way to draw.
-
-    Attributes
-    ----------
-    make : callable
-        Takes n; returns a call without arguments that makes n draws and returns them as something array-like.
-    dtype : str
-        "float64" or "float32".
-    threads : int or None
-        1, or None for all cores.
-    allocates : bool
-        Whether each call makes a new array. Where False, the same array is written again.
-    words : float
-        64-bit words a draw; 0 where that is not known.
-    module : str
-        What must be installed.
-    """
-
-    make: Callable[[int], Call]
-    dtype: str = "float64"
-    threads: int | None = 1
-    allocates: bool = True
-    words: float = 0.0
-    module: str = "numpy"
-
 
 def _lapnoise(rounds: int, threads: int | None, kind: str, method: str, in_out: bool) -> Contender:
-    def make(n: int) -> Call:
+    def make(n: int, loc: float = LOC, scale: Any = SCALE) -> Call:
         rng = lapnoise.default_rng(1, rounds=rounds, threads=threads)
         if in_out:
             out = np.empty(n, kind)
-            return functools.partial(rng.laplace, LOC, SCALE, n, dtype=out.dtype.type, out=out, method=method)
-        return functools.partial(rng.laplace, LOC, SCALE, n, dtype=np.dtype(kind).type, method=method)
+            return functools.partial(rng.laplace, loc, scale, n, dtype=out.dtype.type, out=out, method=method)
+        return functools.partial(rng.laplace, loc, scale, n, dtype=np.dtype(kind).type, method=method)
 
     words = (1.0 if kind == "float64" else 0.5) * (1 if method == "inverse" else 2)
-    return Contender(make, kind, threads, not in_out, words)
+    return Contender(make, kind, threads, not in_out, words, "lapnoise", array=True)
 
 
 def lapnoise_name(
@@ -110,30 +88,30 @@ def lapnoise_name(
     return ", ".join(parts)
 
 
-def _generator(n: int) -> Call:
-    return functools.partial(np.random.Generator(np.random.PCG64(1)).laplace, LOC, SCALE, n)
+def _generator(n: int, loc: float = LOC, scale: Any = SCALE) -> Call:
+    return functools.partial(np.random.Generator(np.random.PCG64(1)).laplace, loc, scale, n)
 
 
-def _generator32(n: int) -> Call:
+def _generator32(n: int, loc: float = LOC, scale: Any = SCALE) -> Call:
     generator = np.random.Generator(np.random.PCG64(1))
-    return lambda: generator.laplace(LOC, SCALE, n).astype(np.float32)
+    return lambda: generator.laplace(loc, scale, n).astype(np.float32)
 
 
-def _legacy(n: int) -> Call:
-    return functools.partial(np.random.RandomState(1).laplace, LOC, SCALE, n)
+def _legacy(n: int, loc: float = LOC, scale: Any = SCALE) -> Call:
+    return functools.partial(np.random.RandomState(1).laplace, loc, scale, n)
 
 
-def _formula(n: int) -> Call:
+def _formula(n: int, loc: float = LOC, scale: Any = SCALE) -> Call:
     generator = np.random.Generator(np.random.PCG64(1))
 
-    def call() -> NDArray[np.float64]:
+    def call() -> Any:
         u = generator.random(n) - 0.5
-        return LOC - SCALE * np.sign(u) * np.log1p(-2.0 * np.abs(u))
+        return loc - scale * np.sign(u) * np.log1p(-2.0 * np.abs(u))
 
     return call
 
 
-def _formula_in_place(n: int) -> Call:
+def _formula_in_place(n: int, loc: float = LOC, scale: Any = SCALE) -> Call:
     generator = np.random.Generator(np.random.PCG64(1))
     u, x = np.empty(n), np.empty(n)
 
@@ -143,16 +121,18 @@ def _formula_in_place(n: int) -> Call:
         np.abs(u, out=x)
         np.multiply(x, -2.0, out=x)
         np.log1p(x, out=x)
-        np.multiply(x, -SCALE, out=x)
+        np.multiply(x, -scale, out=x)
         np.copysign(x, u, out=x)
-        return np.add(x, LOC, out=x)
+        return np.add(x, loc, out=x)
 
     return call
 
 
-def _mkl(generator: str, n: int) -> Call:
-    mkl_random = _imported("mkl_random")
-    return functools.partial(mkl_random.MKLRandomState(1, brng=generator).laplace, LOC, SCALE, n)
+def _mkl(generator: str, n: int, loc: float = LOC, scale: Any = SCALE) -> Call:
+    mkl_random = imported("mkl_random")
+    # Given an array and a size as well, mkl_random 1.5.0 crashes the process a little later.
+    size = (n,) if np.isscalar(scale) else ()
+    return functools.partial(mkl_random.MKLRandomState(1, brng=generator).laplace, loc, scale, *size)
 
 
 def mkl_name(generator: str) -> str:
@@ -160,45 +140,59 @@ def mkl_name(generator: str) -> str:
     return f"mkl_random {generator}"
 
 
-def _torch(kind: str, n: int) -> Call:
-    torch = _imported("torch")
-    torch.set_num_threads(1)
+def _torch(kind: str, threads: int | None, n: int, loc: float = LOC, scale: Any = SCALE) -> Call:
+    torch = imported("torch")
+    torch.set_num_threads(threads or all_cores())  # of the whole process: no others may be timed in turns with this
     torch.manual_seed(1)
     number = getattr(torch, kind)
-    laplace = torch.distributions.Laplace(torch.tensor(LOC, dtype=number), torch.tensor(SCALE, dtype=number))
-    return functools.partial(laplace.sample, (n,))
+    scales = torch.as_tensor(scale, dtype=number)
+    laplace = torch.distributions.Laplace(torch.tensor(loc, dtype=number), scales)
+    return functools.partial(laplace.sample, () if scales.ndim else (n,))
 
 
-def _jax(kind: str, n: int) -> Call:
-    jax = _imported("jax")
+def _jax(kind: str, n: int, loc: float = LOC, scale: Any = SCALE) -> Call:
+    jax = imported("jax")
     jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_enable_x64", True)
+    given = () if np.isscalar(scale) else (jax.numpy.asarray(scale),)
 
-    def draw(key: Any) -> Any:
+    def draw(key: Any, scales: Any = scale) -> Any:
         following, own = jax.random.split(key)
-        return following, LOC + SCALE * jax.random.laplace(own, (n,), dtype=kind)
+        return following, loc + scales * jax.random.laplace(own, (n,), dtype=kind)
 
     jitted = jax.jit(draw)
     state = [jax.random.key(1)]
 
     def call() -> Any:
-        state[0], draws = jitted(state[0])
+        state[0], draws = jitted(state[0], *given)
         return draws.block_until_ready()
 
     return call
 
 
+def _torch_contender(kind: str, threads: int | None) -> Contender:
+    return Contender(functools.partial(_torch, kind, threads), kind, threads, module="torch", array=True)
+
+
 CONTENDERS: dict[str, Contender] = {
-    "numpy Generator(PCG64)": Contender(_generator),
-    "numpy legacy": Contender(_legacy),
-    "numpy formula": Contender(_formula),
-    "numpy formula, out=": Contender(_formula_in_place, allocates=False),
-    "numpy Generator(PCG64), astype(float32)": Contender(_generator32, "float32"),
-    **{mkl_name(name): Contender(functools.partial(_mkl, name), module="mkl_random") for name in MKL_GENERATORS},
-    "torch": Contender(functools.partial(_torch, "float64"), module="torch"),
-    "torch, float32": Contender(functools.partial(_torch, "float32"), "float32", module="torch"),
-    "jax": Contender(functools.partial(_jax, "float64"), module="jax"),
-    "jax, float32": Contender(functools.partial(_jax, "float32"), "float32", module="jax"),
+    "numpy Generator(PCG64)": Contender(_generator, array=True),
+    "numpy legacy": Contender(_legacy, array=True),
+    "numpy formula": Contender(_formula, array=True),
+    "numpy formula, out=": Contender(_formula_in_place, allocates=False, array=True),
+    "numpy Generator(PCG64), astype(float32)": Contender(_generator32, "float32", array=True),
+    **NUMBA,
+    **WORDS,
+    **{
+        mkl_name(name): Contender(functools.partial(_mkl, name), module="mkl_random", array=True)
+        for name in MKL_GENERATORS
+    },
+    "torch": _torch_contender("float64", 1),
+    "torch, all cores": _torch_contender("float64", None),
+    "torch, float32": _torch_contender("float32", 1),
+    "torch, float32, all cores": _torch_contender("float32", None),
+    "jax": Contender(functools.partial(_jax, "float64"), module="jax", array=True),
+    "jax, float32": Contender(functools.partial(_jax, "float32"), "float32", module="jax", array=True),
+    **LIBRARIES,
     **{
         lapnoise_name(rounds, threads, kind, method, in_out): _lapnoise(rounds, threads, kind, method, in_out)
         for kind in ("float64", "float32")
@@ -211,20 +205,50 @@ CONTENDERS: dict[str, Contender] = {
 
 
 def available(name: str) -> bool:
-    """Return whether what a contender needs is installed."""
-    return importlib.util.find_spec(CONTENDERS[name].module) is not None
+    """Return whether what a contender needs is installed, and can be imported."""
+    return not trouble(CONTENDERS[name].module)
 
 
-def missing() -> list[str]:
-    """Return the peers that are not installed."""
-    return [peer for peer in PEERS if importlib.util.find_spec(peer) is None]
+def skipped() -> list[str]:
+    """Return a line for each peer that is left out, with the reason as far as a run has met one."""
+    lines = [f"{name} is not installed" for module, name in PEERS.items() if find_spec(module) is None]
+    return lines + [f"{module} {why}" for module, why in TROUBLES.items() if f"{PEERS.get(module)} {why}" not in lines]
 
 
-def correct(name: str, n: int = 200_000) -> bool:
-    """Return whether a contender's draws are finite floats of its dtype with the moments of Laplace(1, 2)."""
+def enter(name: str, draw: Callable[[int], Any], dtype: str = "float64", origin: str = "code") -> None:
+    """Enter a sampler of one's own, which is compared, checked and drawn like all others.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in tables; another than those of `CONTENDERS`.
+    draw : callable
+        Takes n and returns an array of n draws of Laplace(1, 2).
+    dtype : {"float64", "float32"}
+        What the array is of.
+    origin : str
+        "module:function", by which a process of its own finds it; without, its start is not timed.
+    """
+    if name in CONTENDERS:
+        raise ValueError(f"name must be a new one, got {name!r}")
+    CONTENDERS[name] = Contender(lambda n: functools.partial(draw, n), dtype, origin=origin)
+
+
+def entered(dtype: str) -> list[str]:
+    """Return the samplers that were entered and draw in this dtype."""
+    return [name for name, contender in CONTENDERS.items() if contender.origin and contender.dtype == dtype]
+
+
+def correct(name: str, n: int | None = None, scale: Any = SCALE) -> bool:
+    """Return whether a contender's draws are finite floats of its dtype with the moments of Laplace(1, 2).
+
+    ``n`` is 200,000, or 20,000 for one that takes microseconds a draw. ``scale`` may be an array of that many twos.
+    """
     contender = CONTENDERS[name]
+    n = n or (20_000 if contender.slow else 200_000)
+    given = () if np.isscalar(scale) else (LOC, scale)
     with cores(contender.threads):
-        draws = np.asarray(contender.make(n)())
+        draws = np.asarray(contender.make(n, *given)())
     return draws.shape == (n,) and draws.dtype == contender.dtype and moments_agree(draws, LOC, SCALE)
 
 
@@ -241,10 +265,3 @@ def moments_agree(draws: NDArray[Any], loc: float, scale: float) -> bool:
         (float((centred**2).mean()) - 2.0, math.sqrt(20 / n)),
     ]
     return bool(np.isfinite(centred).all()) and all(abs(error) < 6 * unit for error, unit in errors)
-
-
-def _imported(name: str) -> Any:
-    # Peers may warn about each other at import, and pytest turns warnings into errors.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return importlib.import_module(name)

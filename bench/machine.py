@@ -20,6 +20,9 @@ from bench.timing import all_cores, cores
 
 __all__ = ["OthersLoad", "available_memory", "avx2_environment", "clock", "describe"]
 
+BESIDE = ("mkl", "jaxlib", "scikit-learn", "matplotlib")
+"""What peers compute with, or need in some versions only."""
+
 _SIMD = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512vl", "avx512bw", "neon", "asimd", "sve")
 
 
@@ -40,7 +43,7 @@ def describe() -> dict[str, str]:
         "memory": f"{_memory('MemTotal') / 2**30:.0f} GiB",
         "system": platform.platform(aliased=True, terse=True),
         "Python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "numba", "llvmlite", *PEERS)},
+        **{name: version(name) for name in ("numpy", "scipy", "numba", "llvmlite", *PEERS.values(), *BESIDE)},
     }
 
 

@@ -8,7 +8,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-__all__ = ["bare_import", "draw_import", "extra_memory", "file_peak", "first_draw", "first_trivial_call"]
+from bench.contenders import CONTENDERS
+
+__all__ = [
+    "bare_import",
+    "draw_import",
+    "extra_memory",
+    "file_peak",
+    "first_draw",
+    "first_draws_of",
+    "first_trivial_call",
+]
 
 _IMPORT = """
 import time, numpy
@@ -41,6 +51,22 @@ start = time.perf_counter()
 import trivial
 trivial.fill(numpy.empty(1000), 1.0)
 print(time.perf_counter() - start)
+"""
+
+# The modules of the benches are imported off the clock: nobody who draws needs them.
+_FIRST_DRAWS = """
+import time
+from importlib import import_module
+start = time.perf_counter()
+import numpy
+import_module({module!r})
+taken = time.perf_counter() - start
+from bench import contenders, samplers
+if {origin!r}:
+    contenders.enter({name!r}, samplers.found({origin!r}), {dtype!r})
+start = time.perf_counter()
+contenders.CONTENDERS[{name!r}].make(1000)()
+print(taken + time.perf_counter() - start)
 """
 
 # The peak is set back before the second call where the kernel lets one (Linux); else it is the growth of the peak.
@@ -98,6 +124,19 @@ def first_draw(cache: Path | None) -> float:
         return _run(_FIRST_DRAW, cache)
     with tempfile.TemporaryDirectory() as empty:
         return _run(_FIRST_DRAW, Path(empty))
+
+
+def first_draws_of(name: str, cache: Path | None) -> float:
+    """Return the seconds that a contender needs for its first 1,000 draws in a new process, NumPy's import included.
+
+    ``cache`` is as in `first_draw`.
+    """
+    contender = CONTENDERS[name]
+    code = _FIRST_DRAWS.format(module=contender.module, origin=contender.origin, name=name, dtype=contender.dtype)
+    if cache is not None:
+        return _run(code, cache)
+    with tempfile.TemporaryDirectory() as empty:
+        return _run(code, Path(empty))
 
 
 def first_trivial_call(cache: Path) -> float:

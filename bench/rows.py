@@ -42,6 +42,14 @@ class Row:
         Name in ``bench.targets``.
     judged : float or None
         What the target is compared with; the ratio where None.
+    reference_spread : float or None
+        The spread of what it is compared with.
+    draws : int
+        Draws a call, in the rows of peers; 0 in all others.
+    dtype : str
+        "float64" or "float32" there.
+    scale : str
+        "scalar" or "array" there.
     """
 
     group: str
@@ -55,6 +63,10 @@ class Row:
     faster: bool = True
     target: str | None = None
     judged: float | None = None
+    reference_spread: float | None = None
+    draws: int = 0
+    dtype: str = ""
+    scale: str = ""
 
     @property
     def verdict(self) -> str:
@@ -101,7 +113,10 @@ def speed(
     """Return a row that says how many times faster something is than its reference."""
     name, theirs = reference
     against = f"{name}: {quantity(theirs.ns, 'ns')}"
-    return Row(group, what, measured.ns, "ns", threads, measured.spread, against, theirs.ns / measured.ns, True, target)
+    ratio = theirs.ns / measured.ns
+    return Row(
+        group, what, measured.ns, "ns", threads, measured.spread, against, ratio, True, target, None, theirs.spread
+    )
 
 
 def cost(
@@ -116,7 +131,9 @@ def cost(
     name, theirs = reference
     against = f"{name}: {quantity(theirs.ns, 'ns')}"
     ratio = measured.ns / theirs.ns
-    return Row(group, what, measured.ns, "ns", threads, measured.spread, against, ratio, False, target)
+    return Row(
+        group, what, measured.ns, "ns", threads, measured.spread, against, ratio, False, target, None, theirs.spread
+    )
 
 
 def quantity(value: float, unit: str) -> str:

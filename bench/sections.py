@@ -14,13 +14,23 @@ import numpy as np
 
 import lapnoise
 from bench import probes
-from bench.contenders import CONTENDERS, LOC, MKL_GENERATORS, SCALE, available, correct, lapnoise_name, mkl_name
+from bench.contenders import (
+    CONTENDERS,
+    LOC,
+    MKL_GENERATORS,
+    SCALE,
+    available,
+    correct,
+    entered,
+    lapnoise_name,
+    mkl_name,
+)
 from bench.machine import available_memory
 from bench.rows import Row, cost, plain, speed
 from bench.stages import STAGE_DRAWS, refill_call, stage_calls
 from bench.timing import Measurement, Timed, cores, interleave
 
-__all__ = ["MILLION", "SECTIONS", "Plan", "wrong"]
+__all__ = ["MILLION", "NUMPY", "NUMPY32", "SECTIONS", "Plan", "note_wrong", "wrong"]
 
 NUMPY = "numpy Generator(PCG64)"
 NUMPY32 = "numpy Generator(PCG64), astype(float32)"
@@ -53,6 +63,11 @@ class Plan:
     sizes: tuple[int, ...]
     cache: Path
 
+    @property
+    def quick(self) -> bool:
+        """Whether it is only to be seen that everything runs."""
+        return self.repeats < 7
+
     @classmethod
     def of(cls, quick: bool, large: bool, cache: Path) -> Self:
         """Make a plan from the options of the command line."""
@@ -69,11 +84,18 @@ def wrong() -> list[str]:
     return _wrong
 
 
+def note_wrong(name: str) -> None:
+    """Remember a contender whose draws were wrong."""
+    if name not in _wrong:
+        _wrong.append(name)
+
+
 def rows_float64(plan: Plan) -> Iterator[Row]:
     """Compare a million float64 draws, in a new array each call unless it says ``out=``."""
     group = "1,000,000 float64, into a new array unless out= is named"
     mkl = _fastest_mkl(plan)
     theirs = [NUMPY, "numpy legacy", "numpy formula", "numpy formula, out=", *([mkl] if mkl else []), "torch", "jax"]
+    theirs += entered("float64")
     targets = {lapnoise_name(8): "r8", lapnoise_name(12): "r12", lapnoise_name(12, None): "r12 all cores"}
     ours = [lapnoise_name(rounds, threads) for threads in (1, None) for rounds in (8, 12, 20)]
     ours += [lapnoise_name(12, threads, in_out=True) for threads in (1, None)]
@@ -92,7 +114,7 @@ def rows_float32(plan: Plan) -> Iterator[Row]:
     group = "1,000,000 float32, into a new array unless out= is named"
     ours = [lapnoise_name(rounds, threads, "float32") for threads in (1, None) for rounds in (8, 12, 20)]
     ours += [lapnoise_name(12, 1, "float32", in_out=True)]
-    measured = _contend([NUMPY32, "torch, float32", "jax, float32", *ours], plan.repeats)
+    measured = _contend([NUMPY32, "torch, float32", "jax, float32", *entered("float32"), *ours], plan.repeats)
     targets = {lapnoise_name(12, 1, "float32"): "float32"}
     for name, measurement in measured.items():
         reference = ("numpy", measured[NUMPY32])
@@ -243,7 +265,7 @@ def _contend(names: Iterable[str], repeats: int, n: int = MILLION) -> dict[str, 
     tasks = []
     for name in filter(available, names):
         if not correct(name):
-            _wrong.append(name)
+            note_wrong(name)
             continue
         threads = CONTENDERS[name].threads
         with cores(threads):

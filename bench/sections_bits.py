@@ -14,7 +14,7 @@ from bench.rows import Row, plain, speed
 from bench.sections import MILLION, Plan
 from bench.timing import Timed, interleave
 
-__all__ = ["BIT_SECTIONS", "missing_bits"]
+__all__ = ["BIT_SECTIONS"]
 
 REFERENCE = "numpy PCG64"
 
@@ -47,17 +47,12 @@ def _bit_generators() -> dict[str, Any]:
     """Return fresh generators of bits by name, the reference first; no peer where randomgen is not installed."""
     found: dict[str, Any] = {REFERENCE: np.random.PCG64(1), "numpy Philox": np.random.Philox(1)}
     found |= {f"ChaChaBits r{rounds}": lapnoise.ChaChaBits(1, rounds=rounds) for rounds in (8, 12, 20)}
-    if not missing_bits():
+    if find_spec("randomgen"):
         import randomgen
 
         found |= {f"randomgen ChaCha r{rounds}": randomgen.ChaCha(1, rounds=rounds) for rounds in (8, 12, 20)}
         found["randomgen AESCounter"] = randomgen.AESCounter(1)
     return found
-
-
-def missing_bits() -> list[str]:
-    """Return the libraries that only this part compares with, and that are not installed."""
-    return [] if find_spec("randomgen") else ["randomgen"]
 
 
 BIT_SECTIONS = (rows_bits,)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lapnoise
-from bench.contenders import LOC, SCALE
+from bench.contender import LOC, SCALE
 from bench.rows import Row, cost, plain
 from bench.sections import MILLION, Plan
 from bench.timing import Timed, interleave

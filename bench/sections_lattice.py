@@ -14,7 +14,7 @@ from bench.rows import Row, cost, plain, speed
 from bench.sections import MILLION, Plan
 from bench.timing import Measurement, Timed, interleave
 
-__all__ = ["LATTICE_SECTIONS", "missing_libraries"]
+__all__ = ["LATTICE_SECTIONS"]
 
 LIBRARY_VALUES = 2_000
 """Values a call of the libraries that take microseconds for each."""
@@ -129,11 +129,6 @@ def share_beyond_first_tier(t: float) -> float:
     fraction = y - m
     accepted = ((fraction >= numbers[3]) | (m == 0)) & (fraction <= 1 - numbers[3]) & (y <= numbers[4])
     return 1.0 - float(accepted.mean())
-
-
-def missing_libraries() -> list[str]:
-    """Return the libraries that are compared with where they are installed, and are not."""
-    return [name for name, (make, _) in _LIBRARIES.items() if make() is None]
 
 
 def _opendp() -> Callable[[], Any] | None:

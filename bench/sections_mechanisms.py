@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from bench.sections_bounded import BOUNDED_SECTIONS
 from bench.sections_experiment import rows_experiment
 from bench.sections_gaussian import GAUSSIAN_SECTIONS
@@ -12,7 +10,7 @@ from bench.sections_queries import rows_queries
 from bench.sections_selection import SELECTION_SECTIONS
 from bench.sections_stratified import rows_stratified
 
-__all__ = ["MECHANISM_SECTIONS", "missing_peers"]
+__all__ = ["MECHANISM_SECTIONS"]
 
 MECHANISM_SECTIONS = (
     rows_stratified,
@@ -23,8 +21,3 @@ MECHANISM_SECTIONS = (
     rows_queries,
     rows_experiment,
 )
-
-
-def missing_peers() -> list[str]:
-    """Return the libraries that only these parts compare with, and that are not installed."""
-    return [] if find_spec("diffprivlib") else ["diffprivlib"]

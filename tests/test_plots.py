@@ -265,6 +265,9 @@ def test_bench(two, tmp_path):
     assert other.get_xscale() == "log"
     assert [text.get_text() for text in other.texts] == ["0.50", "16,000"]
     assert plots.bench({"rows": ROWS}).get_title(loc="left") == "draws"
+    sized = plots.bench([{**ROWS[0], "what": "randomgen ChaCha8", "draws": 1000}])
+    assert [text.get_text() for text in sized.get_yticklabels()] == ["randomgen ChaCha8, 1,000 draws"]
+    assert sized.patches[0].get_hatch()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,10 @@ from lapnoise.evaluate.plots._axes import BLUE, INK, PALE, axes_for, grid
 
 __all__ = ["bench"]
 
-PEERS = ("numpy", "mkl_random", "torch", "jax", "scipy", "diffprivlib", "opendp", "pydp", "pandas", "pyarrow", "polars")
+PEERS = (
+    *("numpy", "numba", "mkl_random", "randomgen", "torch", "jax", "scipy", "diffprivlib", "opendp", "pydp"),
+    *("pandas", "pyarrow", "polars"),
+)
 WIDE = 60.0
 """From this ratio of the longest bar to the shortest on the axis is logarithmic."""
 
@@ -70,6 +73,8 @@ def bench(rows: Any, ax: Any = None, *, group: str | None = None) -> Any:
 
 def _label(row: dict[str, Any]) -> str:
     what, threads = str(row["what"]), row.get("threads", 0)
+    if row.get("draws"):
+        what += f", {row['draws']:,} draws"
     if threads is None and "all cores" not in what:
         return f"{what}, all cores"
     return what
