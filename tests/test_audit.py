@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats as distributions
 
-from lapnoise import DiscreteLaplaceMechanism, LaplaceMechanism, PlanarLaplaceMechanism, default_rng, evaluate
+from lapnoise import (
+    BoundedLaplaceMechanism,
+    DiscreteLaplaceMechanism,
+    GaussianMechanism,
+    LaplaceMechanism,
+    PlanarLaplaceMechanism,
+    TruncatedLaplaceMechanism,
+    default_rng,
+    evaluate,
+)
 from lapnoise.cli import main
 from lapnoise.errors import InputDataError
 from lapnoise.evaluate.auditing import events, search, statistical_power
@@ -254,6 +263,46 @@ def test_mechanisms_themselves():
     assert 0.9 < whole.shown <= 1
 
 
+def test_a_mechanism_brings_its_terms():
+    """Sensitivity, domain and delta are those of the mechanism, whose noise is looked at from one of its ends."""
+    wide = evaluate.audit(LaplaceMechanism(epsilon=5, sensitivity=10), epsilon=1, seed=1, draws=50_000)
+    assert wide.inputs == (0.0, 10.0)
+    assert wide.shown > 4
+    inside = BoundedLaplaceMechanism(epsilon=3, sensitivity="1.5", low=5, high=8)
+    bounded = evaluate.audit(inside, epsilon=1, seed=1, draws=50_000)
+    assert bounded.inputs == (5.0, 6.5)
+    assert bounded.violated
+    for mechanism in (
+        TruncatedLaplaceMechanism(epsilon=1, delta="0.01", sensitivity=1),
+        GaussianMechanism(epsilon=1, delta="0.05", sensitivity=1),
+        GaussianMechanism(epsilon=1, delta="0.05", sensitivity=2, integers=True),
+        BoundedLaplaceMechanism(epsilon=1, sensitivity=1, low=0, high=3, delta="0.1"),
+    ):
+        right = evaluate.audit(mechanism, epsilon=1, seed=1, draws=200_000)
+        assert right.delta == mechanism.delta
+        assert 0.2 < right.shown <= 1
+    thirds = evaluate.audit(LaplaceMechanism(epsilon=1, sensitivity=Fraction(1, 3)), epsilon=1, seed=1, draws=1000)
+    assert thirds.inputs == (0.0, 1 / 3)  # the float below
+    whole = evaluate.audit(DiscreteLaplaceMechanism(epsilon=1, sensitivity="2.5"), epsilon=1, seed=1, draws=1000)
+    assert whole.inputs == (0.0, 2.0)
+    same = evaluate.audit(inside, epsilon=1, sensitivity=1.5, low=5, high="8", delta=0, seed=1, draws=50_000)
+    assert same == bounded
+
+
+def test_mechanisms_have_the_power_of_their_names():
+    """What an audit finds does not hang on whether its noise was named or handed over, whatever its epsilon was."""
+    for name, mechanism, delta in (
+        ("laplace", LaplaceMechanism(epsilon=2, sensitivity=3), 0),
+        ("discrete-laplace", DiscreteLaplaceMechanism(epsilon=2, sensitivity=3), 0),
+        ("truncated-laplace", TruncatedLaplaceMechanism(epsilon=2, delta="0.01", sensitivity=3), "0.01"),
+        ("gaussian", GaussianMechanism(epsilon=2, delta="0.3", sensitivity=3), "0.3"),
+    ):
+        named = evaluate.audit(name, epsilon="0.5", delta=delta, sensitivity=3, draws=1000, seed=1)
+        handed = evaluate.audit(mechanism, epsilon="0.5", draws=1000, seed=1)
+        assert handed.power == named.power
+        assert handed.power.two_percent is not None
+
+
 def test_a_small_audit_claims_little():
     """With a thousand outputs and a large epsilon nothing can be shown, and the power says so."""
     found = evaluate.audit("laplace", epsilon=20, draws=1000, seed=1)
@@ -463,6 +512,10 @@ def test_numbers_of_other_types(kind):
     assert (found.hits, found.others) == (750, 0)
 
 
+WIDE = LaplaceMechanism(epsilon=5, sensitivity=10)
+INSIDE = BoundedLaplaceMechanism(epsilon=3, sensitivity=1, low=5, high=8)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -493,6 +546,14 @@ def test_numbers_of_other_types(kind):
         ({"draws": 1}, "draws must be a whole number of at least 1000, got 1"),
         ({"draws": 1000.5}, "draws must be a whole number"),
         ({"draws": "many"}, "draws must be a number"),
+        ({"mechanism": WIDE, "sensitivity": 1}, "must be that of the LaplaceMechanism, 10.0, or left out, got 1.0"),
+        ({"mechanism": WIDE, "delta": "0.1"}, "delta must be that of the LaplaceMechanism, 0.0, or left out, got 0.1"),
+        ({"mechanism": WIDE, "high": 2}, "low and high apply to bounded-laplace only, got them for LaplaceMechanism"),
+        ({"mechanism": WIDE, "inputs": (0, 11)}, "inputs must be at most the sensitivity apart"),
+        ({"mechanism": INSIDE, "low": 4}, "low must be that of the BoundedLaplaceMechanism, 5.0, or left out, got 4.0"),
+        ({"mechanism": INSIDE, "high": math.inf}, "high must be finite, got inf"),
+        ({"mechanism": INSIDE, "inputs": (0, 1)}, "differ within low and high, 5.0 and 8.0, got 0.0 and 1.0"),
+        ({"mechanism": "bounded-laplace", "low": 0, "high": 1, "inputs": (1, 2)}, "inputs must differ within low"),
         ({"seed": -1}, "seed must be >= 0"),
         ({"seed": "7"}, "seed must be an int or None"),
     ],
