@@ -22,7 +22,7 @@ from lapnoise import (
 )
 from lapnoise.cli import main
 from lapnoise.errors import InputDataError
-from lapnoise.evaluate.auditing import choices, events, search, statistical_power
+from lapnoise.evaluate.auditing import choices, events, repetition, search, statistical_power
 from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, clopper_pearson, epsilon_at_least
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
@@ -553,14 +553,15 @@ def test_no_output_is_used_twice(monkeypatch):
 def test_blocks_change_nothing(monkeypatch):
     """Counts of the event are those of all its outputs, however they come."""
     totals = []
+    noise = default_rng(3).laplace(0.0, 1.0, 8080)
     for block in (2**18, 999):
         monkeypatch.setattr(search, "BLOCK", block)
-        places = {0.0: itertools.count(), 1.0: itertools.count()}
+        places = {0.0: itertools.count(), 1.0: itertools.count(4040)}
 
         def noisy(values, places=places):
-            return np.array([x + next(places[x]) * 7919 % 101 - 50 for x in values.tolist()])
+            return values + noise[[next(places[x]) for x in values.tolist()]]
 
-        found = evaluate.audit(noisy, epsilon=1, draws=101 * 40)
+        found = evaluate.audit(noisy, epsilon=1, draws=4040)
         totals.append((found.event, found.hits, found.others))
     assert totals[0] == totals[1]
 
@@ -595,6 +596,86 @@ def test_seeds_repeat_audits():
     assert len(set(fresh)) == len(fresh) == 8
     ours = [evaluate.audit("laplace", epsilon=1, draws=5000, seed=1) for _ in range(2)]
     assert ours[0] == ours[1]
+
+
+def fixed(values):
+    """Add noise of a fixed seed."""
+    return LaplaceMechanism(epsilon=1, sensitivity=1, changed=1).add_noise(values, rng=default_rng(0))
+
+
+def fixed_numpy(values):
+    """Add NumPy's noise of a fixed seed."""
+    return values + np.random.default_rng(0).laplace(size=values.size)
+
+
+def fixed_counts(values):
+    """Add integer noise of a fixed seed, which is 0 more often than not, to either side of a bound."""
+    return np.clip(values + default_rng(0).discrete_laplace(0.6, values.size), -1, 2)
+
+
+class Restarting:
+    """Add noise that starts again for each input."""
+
+    def __init__(self):
+        self.places = {}
+
+    def __call__(self, values):
+        rng = self.places.setdefault(values[0], np.random.default_rng(1))
+        return values + rng.laplace(size=values.size)
+
+
+def half_fixed(values, seed):
+    """Add the same noise at two places in three."""
+    same = np.arange(values.size) % 3 < 2
+    return np.where(same, fixed(values), textbook(values, seed))
+
+
+@pytest.mark.parametrize("function", [fixed, fixed_numpy, fixed_counts, Restarting(), half_fixed])
+@pytest.mark.parametrize("draws", [1000, 30_000])
+def test_a_callable_that_repeats_itself_is_refused(function, draws):
+    """Noise that comes again from call to call, or from one input to the other, is told apart from fresh noise."""
+    with pytest.raises(InputDataError, match="must draw anew at every call: its outputs of two calls are large and"):
+        evaluate.audit(function, epsilon=1, draws=draws, seed=1)
+
+
+def test_one_noise_for_all_values_is_refused():
+    """A callable that draws once for its whole array is refused."""
+
+    def once(values, seed):
+        return values + np.random.default_rng(seed).laplace()
+
+    with pytest.raises(InputDataError, match="must draw for each value: the outputs of a call are all the same, and"):
+        evaluate.audit(once, epsilon=1, draws=1000, seed=1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda values: values,
+        lambda values: values > 0,
+        lambda values, seed: values + default_rng(seed).discrete_laplace(0.05, values.size),
+        lambda values, seed: np.where(np.arange(values.size) % 5 > 0, textbook(values, seed), values),
+        lambda values, seed: values + (np.random.default_rng(seed).random(values.size) < 1 / values.size),
+    ],
+)
+def test_what_hardly_varies_is_no_repetition(function):
+    """Outputs that are nearly always the same, or at some places, come again without being refused."""
+    for draws in (1000, 30_000):
+        evaluate.audit(function, epsilon=1, draws=draws, seed=1)
+
+
+def test_repetition_is_not_seen_by_chance():
+    """The bound is above the exact tail of the hypergeometric law, and no order of few outputs passes for repeated."""
+    for size, large, others in ((250, 125, 125), (250, 100, 140), (1000, 30, 30), (60, 30, 30)):
+        one = np.arange(size) < large
+        agreeing = [k for k in range(min(large, others) + 1) if k + size - large >= others]
+        seen = [k for k in agreeing if repetition.alike(one, ((np.arange(size) - large + k) % size) < others)]
+        if size == 60:
+            assert seen == []
+            continue
+        assert seen
+        assert seen == list(range(seen[0], agreeing[-1] + 1))
+        assert distributions.hypergeom.sf(seen[0] - 1, size, large, others) <= repetition.CHANCE
 
 
 def test_progress_is_told():
@@ -700,7 +781,7 @@ def test_the_command_on_ours(capsys):
     assert f"epsilon at least {found.shown:.4g}; false alarms 1e-06" in lines[3]
     assert lines[4] == f"finds    a scale 2 % small with probability {found.power.two_percent:.2g}"
     assert lines[5] == f"finds    Laplace noise of an epsilon of {found.power.epsilon_found:.4g}, 99 times in 100"
-    rare = f"of probability {found.power.impossible:.2g}, as often"
+    rare = f"with probability {found.power.impossible:.2g}, as often"
     assert lines[6] == f"finds    an event looked at that one input alone gives, {rare}"
     assert lines[7] == f"finds    an epsilon of {found.power.largest:.4g} at most, whatever is audited"
     assert lines[8:] == [f"verdict  epsilon claimed 1, shown at least {found.shown:.4g}: consistent"]

@@ -53,7 +53,8 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
     An event is chosen on a quarter of the outputs and counted among the others. The bound exceeds the epsilon of a
     mechanism that keeps its claim once in a million audits at most.
 
-    Exit codes: 0 consistent with the claim, 1 claim violated, 2 usage, 3 the callable failed or returned no numbers.
+    Exit codes: 0 consistent with the claim, 1 claim violated, 2 usage, 3 the callable failed, repeated itself
+    or returned no numbers.
     """
 
     def run() -> int:
@@ -116,7 +117,7 @@ def _powers(found: Audit) -> list[str]:
     if able.epsilon_found is not None:
         texts.append(f"Laplace noise of an epsilon of {able.epsilon_found:.4g}, 99 times in 100")
     if able.impossible is not None:
-        texts.append(f"an event looked at that one input alone gives, of probability {able.impossible:.2g}, as often")
+        texts.append(f"an event looked at that one input alone gives, with probability {able.impossible:.2g}, as often")
     return [*texts, f"an epsilon of {able.largest:.4g} at most, whatever is audited"]
 
 

@@ -6,7 +6,7 @@ import importlib
 import math
 from collections.abc import Collection
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,10 @@ __all__ = [
     "missing_terms",
     "no_delta",
     "no_domain",
+    "one_for_all",
     "outputs",
     "own",
+    "repeated",
     "seed_number",
     "subject_name",
     "told_apart",
@@ -173,3 +175,17 @@ def outputs(value: Any, size: int, name: str) -> NDArray[np.float64]:
     if np.isnan(floats).any():
         raise InputDataError(f"{name} must not return NaN")
     return floats
+
+
+def repeated(name: str) -> NoReturn:
+    """Refuse a callable that repeats itself."""
+    raise InputDataError(
+        f"{name} must draw anew at every call: its outputs of two calls are large and small at the same places"
+    )
+
+
+def one_for_all(name: str) -> NoReturn:
+    """Refuse a callable that draws once for all values."""
+    raise InputDataError(
+        f"{name} must draw for each value: the outputs of a call are all the same, and those of another call others"
+    )

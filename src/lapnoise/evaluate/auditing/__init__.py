@@ -132,7 +132,8 @@ def audit(
     TypeError, ValueError
         If an argument is none of these, or "module:function" cannot be imported; nothing is drawn then.
     InputDataError
-        If the callable fails, or returns another shape, or NaN.
+        If the callable fails, or returns another shape, or NaN; or repeats its outputs from call to call, or from input
+        to input, or draws one noise for a whole call, as far as that shows.
 
     Notes
     -----

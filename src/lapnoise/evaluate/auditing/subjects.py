@@ -12,6 +12,7 @@ import numpy as np
 
 from lapnoise._check import audit_arguments
 from lapnoise.errors import InputDataError, SeededNoiseWarning
+from lapnoise.evaluate.auditing.repetition import watched
 from lapnoise.evaluate.auditing.search import Draw
 from lapnoise.evaluate.auditing.terms import MECHANISMS, NAMES, Terms, on_integers
 from lapnoise.generator import default_rng
@@ -57,7 +58,7 @@ def subject(mechanism: Any, terms: Terms) -> Subject:
         audit_arguments.subject_name(mechanism, NAMES)
         mechanism = audit_arguments.imported(mechanism)
     audit_arguments.no_domain(terms.low, terms.high, name)
-    return Subject(name, _calling(name, mechanism, terms))
+    return Subject(name, watched(_calling(name, mechanism, terms), name))
 
 
 def _named(name: str, terms: Terms) -> Subject:
