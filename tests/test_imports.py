@@ -270,7 +270,7 @@ def test_the_global_generator_is_not_touched(module):
     The audit draws from NumPy too, since it finds NumPy's noise, and knows its power by drawn counts; its generators
     are its own.
     """
-    drawing = ("evaluate.auditing.subjects", "evaluate.auditing.choices")
+    drawing = ("evaluate.auditing.subjects", "evaluate.auditing.chosen_events")
     allowed = {"SeedSequence", "default_rng", "Generator"} if module in drawing else {"SeedSequence"}
     for node in ast.walk(MODULES[module]):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random"):

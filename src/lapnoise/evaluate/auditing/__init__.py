@@ -139,8 +139,9 @@ def audit(
     -----
     For every event S, P(S) <= exp(epsilon) P'(S) + delta. On a quarter of the outputs the event is chosen that shows
     most: value, distance from an input, place of the lowest set bit, zeros that end the significand, sign of zero, or
-    any of the 64 bits, at most or above a threshold. Its counts among the other outputs bound both probabilities
-    (Clopper and Pearson), and so epsilon, which they overstate once in a million audits at most: one event is tested.
+    any of the 64 bits, at most or above a threshold or between two; frequent values alone. Its counts among the other
+    outputs bound both probabilities (Clopper and Pearson), and so epsilon, which they overstate once in a million
+    audits at most: one event is tested.
 
     A mechanism that is consistent is not thereby proved: `Audit.power` tells what was looked for, and an event of other
     kinds, or too rare, is never seen.

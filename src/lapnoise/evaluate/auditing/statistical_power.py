@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, clopper_pearson, epsilon_at_least
-from lapnoise.evaluate.auditing.choices import LAPLACE, NORMAL, Choices, Law, choices
+from lapnoise.evaluate.auditing.chosen_events import LAPLACE, NORMAL, Choices, Law, choices
 from lapnoise.evaluate.auditing.search import SUSPICION
 
 __all__ = ["SURE", "Power", "audit_power", "found_with", "least_impossible"]
