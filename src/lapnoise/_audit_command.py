@@ -53,7 +53,8 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
     An event is chosen on a quarter of the outputs and counted among the others. The bound exceeds the epsilon of a
     mechanism that keeps its claim once in a million audits at most.
 
-    Exit codes: 0 consistent with the claim, 1 claim violated, 2 usage, 3 the callable failed or returned no numbers.
+    Exit codes: 0 consistent with the claim, 1 claim violated, 2 usage, 3 the callable failed, repeated itself
+    or returned no numbers.
     """
 
     def run() -> int:
@@ -108,14 +109,16 @@ def _report(found: Audit) -> list[tuple[str, str]]:
 def _powers(found: Audit) -> list[str]:
     """Return what an audit of this size finds, in words."""
     able = found.power
+    if able.largest <= found.epsilon:
+        return [f"nothing: outputs of this number show an epsilon of {able.largest:.4g} at most, so it takes more"]
     texts = []
     if able.two_percent is not None:
         texts.append(f"a scale 2 % small with probability {able.two_percent:.2g}")
     if able.epsilon_found is not None:
-        texts.append(f"an epsilon of {able.epsilon_found:.4g} by an event of probability 1/2, 99 times in 100")
+        texts.append(f"Laplace noise of an epsilon of {able.epsilon_found:.4g}, 99 times in 100")
     if able.impossible is not None:
-        texts.append(f"outputs of one input alone, of probability {able.impossible:.2g}, 99 times in 100")
-    return texts or ["nothing beyond this epsilon: it takes more draws"]
+        texts.append(f"an event looked at that one input alone gives, with probability {able.impossible:.2g}, as often")
+    return [*texts, f"an epsilon of {able.largest:.4g} at most, whatever is audited"]
 
 
 def _as_json(found: Audit) -> dict[str, Any]:
@@ -138,6 +141,7 @@ def _as_json(found: Audit) -> dict[str, Any]:
             "epsilon": found.power.epsilon_found,
             "two_percent": found.power.two_percent,
             "impossible": found.power.impossible,
+            "largest": found.power.largest,
         },
         "verdict": "violated" if found.violated else "consistent",
     }

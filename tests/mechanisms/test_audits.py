@@ -16,7 +16,7 @@ from lapnoise import (
     default_rng,
     queries,
 )
-from lapnoise.evaluate.auditing.events import half_lines
+from lapnoise.evaluate.auditing.events import values
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapnoise.SeededNoiseWarning")
 
@@ -95,7 +95,7 @@ def test_no_event_shows_more_than_is_promised(name):
     events that can be counted.
     """
     make, x, neighbour, delta, shown = SOUND[name]
-    bound = audit(make, x, neighbour, MANY, half_lines, delta)
+    bound = audit(make, x, neighbour, MANY, values, delta)
     assert shown < bound <= 1
 
 
@@ -115,7 +115,7 @@ MUTANTS = {
 def test_mutants_show_more(name):
     """Each mutant, promised an epsilon of 1 and the delta given, shows more."""
     make, x, neighbour, delta = MUTANTS[name]
-    assert audit(make, x, neighbour, MANY, half_lines, delta) > 1.05
+    assert audit(make, x, neighbour, MANY, values, delta) > 1.05
 
 
 @pytest.mark.slow
@@ -126,8 +126,8 @@ def test_a_scale_two_percent_small_shows(name):
     sound = truncated() if name == "truncated" else stratified(1)
     small = truncated(epsilon="1.0204") if name == "truncated" else stratified("1.0204")
 
-    assert audit(sound, x, y, 10 * MANY, half_lines, delta) <= 1
-    assert audit(small, x, y, 10 * MANY, half_lines, delta) > 1
+    assert audit(sound, x, y, 10 * MANY, values, delta) <= 1
+    assert audit(small, x, y, 10 * MANY, values, delta) > 1
 
 
 def choosing(kind, **changes):
@@ -144,8 +144,8 @@ def choosing(kind, **changes):
 @pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlipMechanism])
 def test_selections(kind):
     """No choice shows more than epsilon 2; as if monotonic, without the factor 2, one shows nearly twice that."""
-    assert 0.7 < audit(choosing(kind), (3, 3, 3), (4, 2, 2), SELECTIONS, half_lines) <= 2
-    mutant = audit(choosing(kind, monotonic=True), (3, 3, 3), (4, 2, 2), SELECTIONS, half_lines)
+    assert 0.7 < audit(choosing(kind), (3, 3, 3), (4, 2, 2), SELECTIONS, values) <= 2
+    mutant = audit(choosing(kind, monotonic=True), (3, 3, 3), (4, 2, 2), SELECTIONS, values)
     assert mutant > 2.2
 
 
@@ -157,11 +157,11 @@ def test_a_private_mean():
         rng = default_rng(seed)
         return np.array([queries.private_mean(rows, 0, 1, epsilon=2, rng=rng).value for _ in range(size)])
 
-    assert audit(sample, few, more, 8_000, half_lines) <= 2
-    assert audit(sample, few, [*few, *[1.0] * 12], 8_000, half_lines) > 2  # what twelve rows show
+    assert audit(sample, few, more, 8_000, values) <= 2
+    assert audit(sample, few, [*few, *[1.0] * 12], 8_000, values) > 2  # what twelve rows show
 
 
 def test_a_laplace_mechanism_with_half_the_sensitivity():
     """The plain mutant: half the sensitivity shows twice epsilon."""
     half = adding(LaplaceMechanism(epsilon=1, sensitivity="0.5", changed=1))
-    assert audit(half, 0.0, 1.0, MANY, half_lines) > 1.9
+    assert audit(half, 0.0, 1.0, MANY, values) > 1.9

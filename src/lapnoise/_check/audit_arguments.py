@@ -6,7 +6,7 @@ import importlib
 import math
 from collections.abc import Collection
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,19 @@ from lapnoise.errors import InputDataError
 
 __all__ = [
     "draws",
+    "end",
     "imported",
     "inputs",
     "missing_terms",
     "no_delta",
     "no_domain",
+    "one_for_all",
     "outputs",
+    "own",
+    "repeated",
     "seed_number",
     "subject_name",
+    "told_apart",
     "whole_inputs",
 ]
 
@@ -111,6 +116,36 @@ def whole_inputs(values: tuple[float, float], name: str) -> tuple[int, int]:
     return int(values[0]), int(values[1])
 
 
+def own(name: str, given: Fraction | None, of_its_own: Fraction, kind: str) -> Fraction:
+    """Return what a mechanism has; refuse anything else that was given beside it."""
+    if given is not None and given != of_its_own:
+        raise ValueError(f"{name} must be that of the {kind}, {_near(of_its_own)}, or left out, got {_near(given)}")
+    return of_its_own
+
+
+def end(name: str, value: Any) -> Fraction | None:
+    """Return an end of a domain at its exact stored value; None for none."""
+    return None if value is None else amount(name, value, _numbers.as_stored, "finite", lambda amount: True)
+
+
+def told_apart(values: tuple[float, float], low: Fraction, high: Fraction) -> None:
+    """Refuse inputs that a domain makes one of: both at an end, or beyond it."""
+    one, other = (min(max(Fraction(value), low), high) for value in values)
+    if one == other:
+        raise ValueError(
+            f"inputs must differ within low and high, {_near(low)} and {_near(high)}, "
+            f"got {values[0]!r} and {values[1]!r}"
+        )
+
+
+def _near(exact: Fraction) -> str:
+    try:
+        near = float(exact)
+    except OverflowError:
+        return shown(exact)
+    return repr(near) if exact in (Fraction(near), Fraction(repr(near))) else shown(exact)
+
+
 def no_domain(low: Any, high: Any, name: str) -> None:
     """Refuse bounds for what has none."""
     if low is not None or high is not None:
@@ -140,3 +175,17 @@ def outputs(value: Any, size: int, name: str) -> NDArray[np.float64]:
     if np.isnan(floats).any():
         raise InputDataError(f"{name} must not return NaN")
     return floats
+
+
+def repeated(name: str) -> NoReturn:
+    """Refuse a callable that repeats itself."""
+    raise InputDataError(
+        f"{name} must draw anew at every call: its outputs of two calls are large and small at the same places"
+    )
+
+
+def one_for_all(name: str) -> NoReturn:
+    """Refuse a callable that draws once for all values."""
+    raise InputDataError(
+        f"{name} must draw for each value: the outputs of a call are all the same, and those of another call others"
+    )

@@ -15,7 +15,8 @@ from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, epsilon_at_least
 from lapnoise.evaluate.auditing.events import features
 from lapnoise.evaluate.auditing.search import choose, count
 from lapnoise.evaluate.auditing.statistical_power import Power, audit_power
-from lapnoise.evaluate.auditing.subjects import Terms, subject
+from lapnoise.evaluate.auditing.subjects import subject
+from lapnoise.evaluate.auditing.terms import settle
 
 __all__ = ["Audit", "audit"]
 
@@ -85,8 +86,8 @@ def audit(
     mechanism: Any,
     *,
     epsilon: Any,
-    delta: Any = 0,
-    sensitivity: Any = 1,
+    delta: Any = None,
+    sensitivity: Any = None,
     low: Any = None,
     high: Any = None,
     inputs: tuple[Any, Any] | None = None,
@@ -104,15 +105,17 @@ def audit(
         callable, or "module:function": called as ``function(values)``, ``function(values, seed=n)`` if it has a
         parameter of that name, with a one-dimensional float64 array of equal values. It returns as many numbers, one
         release of each value, independent of one another.
-    epsilon, delta : float, str, Decimal or Fraction
+    epsilon : float, str, Decimal or Fraction
         What is claimed.
-    sensitivity : float, str, Decimal or Fraction
-        How far neighbours lie apart at most.
+    delta : float, str, Decimal or Fraction, optional
+        What is claimed beside it; 0 unless given. A mechanism has its own, and no other is taken.
+    sensitivity : float, str, Decimal or Fraction, optional
+        How far neighbours lie apart at most; 1 unless given. A mechanism has its own, and no other is taken.
     low, high : float, str, Decimal or Fraction, optional
-        Domain, for "bounded-laplace".
+        Domain, for "bounded-laplace". A mechanism has its own, and no other is taken.
     inputs : (float, float), optional
-        Two neighbours; 0 and the sensitivity unless given, or ``low`` and that far above it. Other inputs can show
-        more: try some.
+        Two neighbours; 0 and the sensitivity unless given, or ``low`` and that far above it; on integers, the next one
+        below. Other inputs can show more: try some.
     draws : int
         Outputs of each input, at least 1,000. A quarter is used to choose the event. Memory does not grow with it.
     seed : int, optional
@@ -129,14 +132,16 @@ def audit(
     TypeError, ValueError
         If an argument is none of these, or "module:function" cannot be imported; nothing is drawn then.
     InputDataError
-        If the callable fails, or returns another shape, or NaN.
+        If the callable fails, or returns another shape, or NaN; or repeats its outputs from call to call, or from input
+        to input, or draws one noise for a whole call, as far as that shows.
 
     Notes
     -----
     For every event S, P(S) <= exp(epsilon) P'(S) + delta. On a quarter of the outputs the event is chosen that shows
     most: value, distance from an input, place of the lowest set bit, zeros that end the significand, sign of zero, or
-    any of the 64 bits, at most or above a threshold. Its counts among the other outputs bound both probabilities
-    (Clopper and Pearson), and so epsilon, which they overstate once in a million audits at most: one event is tested.
+    any of the 64 bits, at most or above a threshold or between two; frequent values alone. Its counts among the other
+    outputs bound both probabilities (Clopper and Pearson), and so epsilon, which they overstate once in a million
+    audits at most: one event is tested.
 
     A mechanism that is consistent is not thereby proved: `Audit.power` tells what was looked for, and an event of other
     kinds, or too rare, is never seen.
@@ -154,32 +159,28 @@ def audit(
     >>> evaluate.audit("numpy-laplace", epsilon=1, draws=100_000, seed=1).violated
     True
     """
-    claimed, allowed = _check.epsilon(epsilon), _check.delta(delta)
-    apart = _check.sensitivity(sensitivity)
-    start = Fraction(0)
-    if low is not None and high is not None:
-        start, _ = _check.bounds(low, high)
-    pair = audit_arguments.inputs(inputs, apart, start)
+    claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "sensitivity": sensitivity}
+    terms = settle(mechanism, **claim, low=low, high=high, inputs=inputs, seed=seed)
     size = audit_arguments.draws(draws)
     if seed is not None:
         audit_arguments.seed_number(seed)
         _check.seed(seed)
-    terms = Terms(claimed, allowed, apart, low, high, pair, seed)
     audited = subject(mechanism, terms)
     report = progress or (lambda *_: None)
 
     choosing = size // CHOICE_SHARE
     counting = size - choosing
-    terms_as_floats = fraction_down(claimed), float(allowed)
-    event, side = choose(audited.draw, choosing, partial(features, inputs=pair), *terms_as_floats, report)
+    pair, allowed = terms.inputs, float(terms.delta)
+    claimed = fraction_down(terms.epsilon), allowed
+    event, side = choose(audited.draw, choosing, partial(features, inputs=pair), *claimed, report)
     counts = count(audited.draw, counting, event, report)
     hits, others = counts[side], counts[1 - side]
-    shown = max(0.0, float(epsilon_at_least(hits, others, counting, float(allowed))))
-    size_finds = audit_power(*terms_as_floats, choosing, counting, laplace=audited.laplace, gaussian=audited.gaussian)
+    shown = max(0.0, float(epsilon_at_least(hits, others, counting, allowed)))
+    size_finds = audit_power(*claimed, choosing, counting, laplace=audited.laplace, gaussian=audited.gaussian)
     return Audit(
         mechanism=audited.name,
-        epsilon=claimed,
-        delta=allowed,
+        epsilon=terms.epsilon,
+        delta=terms.delta,
         inputs=pair,
         draws=size,
         chosen_on=choosing,

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, epsilon_at_least
-from lapnoise.evaluate.auditing.events import Event, Feature, Floats
+from lapnoise.evaluate.auditing.events import Event, Feature, Floats, counts_of_events
 
-__all__ = ["SUSPICION", "Choice", "Draw", "Progress", "choose", "count"]
+__all__ = ["SUSPICION", "Choice", "Draw", "Progress", "choose", "count", "preferred"]
 
 Draw = Callable[[int, int], Floats]
 """``draw(side, size)`` returns that many outputs of one of two inputs, side 0 or 1."""
@@ -28,8 +29,8 @@ SUSPICION = 1e-3
 """The error rate of the bounds by which an event is suspected of showing more than is claimed.
 
 A bound is the sum of two, each off by 3.3 standard deviations, which is 4.4 of their difference, so that hardly any of
-the thousand events of a sound mechanism is suspected. No false alarm hangs on it, since the choice has no part in what
-is counted.
+the events of a sound mechanism is suspected: some thousand, of which 150 or so are close to epsilon. No false alarm
+hangs on it, since the choice has no part in what is counted.
 """
 
 
@@ -50,8 +51,8 @@ def choose(
 ) -> Choice:
     """Return the event that shows most among ``size`` outputs of each input.
 
-    Bounds as they will be counted favour probable events, whose counts are the most certain; but an event that is
-    suspected of showing more than epsilon, be it rare, comes first.
+    Bounds as they will be counted favour probable events, whose counts are the most certain; but events that are
+    suspected of showing more than epsilon, be they rare, come first.
 
     Parameters
     ----------
@@ -74,8 +75,15 @@ def choose(
         _tally(below, found, first.pop())
     for block in blocks:
         _tally(below, found, block)
-    likely, suspect = (_best(found, below, size, delta, error) for error in (FALSE_ALARM, SUSPICION))
-    return suspect[1] if suspect[0] > epsilon else likely[1]
+    counts = np.concatenate([counts_of_events(each, size) for each in below], axis=1)
+    hits, others = np.concatenate(list(counts)), np.concatenate(list(counts[::-1]))
+    likely, suspect = (epsilon_at_least(hits, others, size, delta, error) for error in (FALSE_ALARM, SUSPICION))
+    side, place = divmod(int(preferred(likely, suspect > epsilon)), counts.shape[1])
+    for feature in found:
+        if place < feature.events:
+            break
+        place -= feature.events
+    return Choice(feature.event(place), side)
 
 
 def count(draw: Draw, size: int, event: Event, progress: Progress) -> tuple[int, int]:
@@ -87,15 +95,10 @@ def count(draw: Draw, size: int, event: Event, progress: Progress) -> tuple[int,
     return counts[0], counts[1]
 
 
-def _best(found: list[Feature], below: list[Any], size: int, delta: float, error: float) -> tuple[float, Choice]:
-    tried = []
-    for feature, counts in zip(found, below, strict=True):
-        for at_most, hits in ((True, counts), (False, size - counts)):
-            for side in (0, 1):
-                shown = epsilon_at_least(hits[side], hits[1 - side], size, delta, error)
-                k = int(np.argmax(shown))
-                tried.append((float(shown[k]), Choice(Event(feature, feature.thresholds[k], at_most), side)))
-    return max(tried, key=lambda pair: pair[0])
+def preferred(likely: NDArray[np.float64], suspected: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the place of the largest in the last axis, among the suspected ones where there are any."""
+    some = suspected.any(axis=-1, keepdims=True)
+    return np.asarray(np.where(suspected | ~some, likely, -np.inf).argmax(axis=-1))
 
 
 def _tally(below: list[Any], found: list[Feature], block: tuple[Floats, Floats]) -> None:

@@ -6,14 +6,15 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from lapnoise._check import audit_arguments
 from lapnoise.errors import InputDataError, SeededNoiseWarning
+from lapnoise.evaluate.auditing.repetition import watched
 from lapnoise.evaluate.auditing.search import Draw
+from lapnoise.evaluate.auditing.terms import MECHANISMS, NAMES, Terms, on_integers
 from lapnoise.generator import default_rng
 from lapnoise.mechanisms import (
     BoundedLaplaceMechanism,
@@ -23,36 +24,7 @@ from lapnoise.mechanisms import (
     TruncatedLaplaceMechanism,
 )
 
-__all__ = ["NAMES", "Subject", "Terms", "subject"]
-
-LAPLACE = ("laplace", "discrete-laplace", "truncated-laplace", "numpy-laplace")
-NAMES = ("laplace", "discrete-laplace", "gaussian", "bounded-laplace", "truncated-laplace", "numpy-laplace")
-"""What can be named; the last is no mechanism of ours, and breaks what it promises."""
-
-_ON_FLOATS = (LaplaceMechanism, GaussianMechanism, BoundedLaplaceMechanism, TruncatedLaplaceMechanism)
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What is claimed, and how it is looked at.
-
-    Attributes
-    ----------
-    epsilon, delta, sensitivity : Fraction
-    low, high : object or None
-        Of a bounded mechanism, as given.
-    inputs : tuple of float
-        Two neighbours.
-    seed : int or None
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    sensitivity: Fraction
-    low: Any
-    high: Any
-    inputs: tuple[float, float]
-    seed: int | None
+__all__ = ["Subject", "subject"]
 
 
 @dataclass(frozen=True)
@@ -78,47 +50,54 @@ def subject(mechanism: Any, terms: Terms) -> Subject:
     """Return what draws from a mechanism by name, a mechanism, a callable, or one named ``module:function``."""
     if isinstance(mechanism, str) and mechanism in NAMES:
         return _named(mechanism, terms)
-    if isinstance(mechanism, (*_ON_FLOATS, DiscreteLaplaceMechanism)):
-        kind = type(mechanism).__name__
-        audit_arguments.no_domain(terms.low, terms.high, kind)
-        integers = isinstance(mechanism, DiscreteLaplaceMechanism)
+    if isinstance(mechanism, MECHANISMS):
         # Each value is a release of its own.
-        return Subject(kind, _drawing(kind, mechanism if integers else mechanism.for_length(1), terms, integers))
+        return _adding(type(mechanism).__name__, mechanism.for_length(1), terms)
     name = mechanism if isinstance(mechanism, str) else getattr(mechanism, "__qualname__", type(mechanism).__name__)
     if not callable(mechanism):
         audit_arguments.subject_name(mechanism, NAMES)
         mechanism = audit_arguments.imported(mechanism)
     audit_arguments.no_domain(terms.low, terms.high, name)
-    return Subject(name, _calling(name, mechanism, terms))
+    return Subject(name, watched(_calling(name, mechanism, terms), name))
 
 
 def _named(name: str, terms: Terms) -> Subject:
     if name != "bounded-laplace":
         audit_arguments.no_domain(terms.low, terms.high, name)
-    shared: dict[str, Any] = {"epsilon": terms.epsilon, "sensitivity": terms.sensitivity}
-    apart = abs(Fraction(terms.inputs[1]) - Fraction(terms.inputs[0]))
-    laplace = float(apart / terms.sensitivity) if name in LAPLACE else None
-    gaussian = None
-    mechanism: Any
     if name in ("laplace", "discrete-laplace", "numpy-laplace"):
         audit_arguments.no_delta(terms.delta, name)
     if name == "numpy-laplace":
-        return Subject(name, _numpy_laplace(terms), laplace)
+        return Subject(name, _numpy_laplace(terms), laplace=float(terms.apart / terms.sensitivity))
+    shared: dict[str, Any] = {"epsilon": terms.epsilon, "sensitivity": terms.sensitivity}
+    if name == "discrete-laplace":
+        return _adding(name, DiscreteLaplaceMechanism(**shared), terms)
+    shared["changed"] = 1
     if name == "laplace":
-        mechanism = LaplaceMechanism(**shared, changed=1)
-    elif name == "discrete-laplace":
-        mechanism = DiscreteLaplaceMechanism(**shared)
-    elif name == "gaussian":
-        audit_arguments.missing_terms(name, "delta", terms.delta)
-        mechanism = GaussianMechanism(**shared, delta=terms.delta, changed=1)
-        gaussian = float(apart) / mechanism.scale
-    elif name == "truncated-laplace":
-        audit_arguments.missing_terms(name, "delta", terms.delta)
-        mechanism = TruncatedLaplaceMechanism(**shared, delta=terms.delta, changed=1)
-    else:
+        return _adding(name, LaplaceMechanism(**shared), terms)
+    if name == "bounded-laplace":
         audit_arguments.missing_terms(name, "low and high", terms.low, terms.high)
-        mechanism = BoundedLaplaceMechanism(**shared, delta=terms.delta, low=terms.low, high=terms.high, changed=1)
-    return Subject(name, _drawing(name, mechanism, terms, name == "discrete-laplace"), laplace, gaussian)
+        shared |= {"low": terms.low, "high": terms.high}
+        return _adding(name, BoundedLaplaceMechanism(**shared, delta=terms.delta), terms)
+    audit_arguments.missing_terms(name, "delta", terms.delta)
+    kind = GaussianMechanism if name == "gaussian" else TruncatedLaplaceMechanism
+    return _adding(name, kind(**shared, delta=terms.delta), terms)
+
+
+def _adding(name: str, mechanism: Any, terms: Terms) -> Subject:
+    laplace = gaussian = None
+    if isinstance(mechanism, LaplaceMechanism | DiscreteLaplaceMechanism | TruncatedLaplaceMechanism):
+        laplace = float(terms.apart / terms.sensitivity)
+    elif isinstance(mechanism, GaussianMechanism):
+        gaussian = float(terms.apart) / _asked_for(mechanism, terms).scale
+    return Subject(name, _drawing(name, mechanism, terms, on_integers(mechanism)), laplace, gaussian)
+
+
+def _asked_for(mechanism: GaussianMechanism, terms: Terms) -> GaussianMechanism:
+    """Return the mechanism with the noise that the claim asks for."""
+    if mechanism.epsilon == terms.epsilon:
+        return mechanism
+    shared: dict[str, Any] = {"changed": mechanism.changed, "integers": mechanism.integers}
+    return GaussianMechanism(epsilon=terms.epsilon, delta=terms.delta, sensitivity=terms.sensitivity, **shared)
 
 
 def _drawing(name: str, mechanism: Any, terms: Terms, integers: bool) -> Draw:
