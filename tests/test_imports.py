@@ -268,8 +268,8 @@ def test_the_package_runs_as_a_program():
 def test_the_global_generator_is_not_touched(module):
     """Of numpy.random the package uses SeedSequence alone, and never the module of the standard library.
 
-    The audit draws from NumPy too, since it finds NumPy's noise and knows its power by drawn counts, and NumPy's bits are
-    made here; none of them is the global one.
+    The audit draws from NumPy too, since it finds NumPy's noise and knows its power by drawn counts, and bits for NumPy
+    are made here; none of them is the global generator.
     """
     further = {
         "evaluate.auditing.subjects": {"default_rng"},
