@@ -7,8 +7,6 @@ References
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 from collections.abc import Iterable
 
@@ -81,12 +79,16 @@ class Key:
         return np.frombuffer(self._secret, dtype="<u8").astype(np.uint64)
 
     def _derive(self, kind: bytes, message: bytes) -> Key:
+        import hashlib  # 2 ms, for children alone
+
         secret = hashlib.blake2b(message, digest_size=KEY_BYTES, key=self._secret, person=kind).digest()
         return Key(secret, seeded=self.seeded)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Key):
             return NotImplemented
+        import hmac
+
         return hmac.compare_digest(self._secret, other._secret) and self.seeded == other.seeded
 
     __hash__ = None  # type: ignore[assignment]
