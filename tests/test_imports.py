@@ -59,6 +59,7 @@ LAYERS = [
     ["evaluate*"],
     ["embed*"],
     ["_console", "_doctor"],
+    ["_experiment_output"],
     [
         "_audit_command",
         "_compare_command",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapnoise._console import ExitCode, ProgressBar, guarded, say
+from lapnoise._console import ExitCode, ProgressBar, guarded, say, tell, tell_json
 from lapnoise.errors import InputDataError
 
 if TYPE_CHECKING:
@@ -61,7 +60,8 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
 
         bar = ProgressBar(shown=not quiet and sys.stderr.isatty())
         try:
-            with bar, _modules_beside_the_caller():
+            # What a module or a callable prints is no part of what is found.
+            with bar, _modules_beside_the_caller(), contextlib.redirect_stdout(sys.stderr):
                 found = evaluate.audit(mechanism, progress=bar.show, **given)
         except InputDataError as error:
             say(str(error))
@@ -70,10 +70,10 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
             say(str(error))
             return ExitCode.USAGE
         if as_json:
-            click.echo(json.dumps(_as_json(found)))
+            tell_json(_as_json(found))
         elif not quiet:
             for name, text in _report(found):
-                click.echo(f"{name:<9}{text}")
+                tell(f"{name:<9}{text}")
         if found.violated:
             say(f"{found.mechanism}: {found.verdict}")
             return ExitCode.UNEXPECTED

@@ -17,6 +17,7 @@ from lapnoise.errors import InputDataError
 
 __all__ = [
     "draws",
+    "float_scale",
     "imported",
     "inputs",
     "missing_terms",
@@ -26,6 +27,7 @@ __all__ = [
     "seed_number",
     "subject_name",
     "whole_inputs",
+    "whole_neighbours",
 ]
 
 LEAST_DRAWS = 1_000
@@ -111,6 +113,27 @@ def whole_inputs(values: tuple[float, float], name: str) -> tuple[int, int]:
     return int(values[0]), int(values[1])
 
 
+def whole_neighbours(sensitivity: Fraction) -> tuple[int, int]:
+    """Return two integers as far apart as a sensitivity allows; one below 1 allows none."""
+    if sensitivity < 1:
+        raise ValueError(
+            f"sensitivity must be at least 1 for discrete-laplace, got {_numbers.as_text(sensitivity)}: integers that "
+            "differ are 1 apart"
+        )
+    return 0, sensitivity.numerator // sensitivity.denominator
+
+
+def float_scale(sensitivity: Fraction, epsilon: Fraction, name: str) -> float:
+    """Return sensitivity / epsilon as a float, which it must be for what draws in floats."""
+    scale = sensitivity / epsilon
+    if not Fraction(10) ** -300 <= scale <= Fraction(10) ** 300:
+        raise OverflowError(
+            f"sensitivity / epsilon must lie between 1e-300 and 1e300 for {name}, got sensitivity "
+            f"{_numbers.as_text(sensitivity)} and epsilon {_numbers.as_text(epsilon)}"
+        )
+    return float(scale)
+
+
 def no_domain(low: Any, high: Any, name: str) -> None:
     """Refuse bounds for what has none."""
     if low is not None or high is not None:
@@ -120,7 +143,7 @@ def no_domain(low: Any, high: Any, name: str) -> None:
 def no_delta(delta: Fraction, name: str) -> None:
     """Refuse a delta for a mechanism that claims none."""
     if delta:
-        raise ValueError(f"delta must be 0 for {name}, which claims none, got {shown(delta)}")
+        raise ValueError(f"delta must be 0 for {name}, which claims none, got {_numbers.as_text(delta)}")
 
 
 def missing_terms(name: str, needed: str, *given: Any) -> None:
@@ -130,13 +153,32 @@ def missing_terms(name: str, needed: str, *given: Any) -> None:
 
 
 def outputs(value: Any, size: int, name: str) -> NDArray[np.float64]:
-    """Return what a callable made of ``size`` values as contiguous float64."""
+    """Return what a callable made of ``size`` values as contiguous float64, each of them exactly."""
+    if np.ma.is_masked(value):
+        raise InputDataError(f"{name} must return a number for each value, got masked ones")
     array = np.asarray(value)
     if array.shape != (size,):
         raise InputDataError(f"{name} must return an array of the shape of its values, ({size},), got {array.shape}")
     if array.dtype.kind not in "fiub":
         raise InputDataError(f"{name} must return numbers, got dtype {array.dtype}")
-    floats = np.ascontiguousarray(array, np.float64)
+    with np.errstate(over="ignore"):
+        floats = np.ascontiguousarray(array, np.float64)
     if np.isnan(floats).any():
         raise InputDataError(f"{name} must not return NaN")
+    if not _kept(value, array, floats):
+        raise InputDataError(
+            f"{name} must return numbers that float64 holds exactly, got {array.dtype} with others: an integer beyond "
+            "2**53, or a longer float; return their difference from a constant, for instance"
+        )
     return floats
+
+
+def _kept(value: Any, array: NDArray[Any], floats: NDArray[np.float64]) -> bool:
+    """Return whether no number was rounded to a float: an audit looks at single bits."""
+    if isinstance(value, list | tuple):  # of which NumPy rounds integers among floats
+        return bool(list(value) == floats.tolist())
+    if array.dtype.kind == "f":
+        return array.dtype.itemsize <= 8 or bool((floats == array).all())
+    large = np.abs(floats) >= 2.0**53
+    # Python compares integers with floats exactly.
+    return array.dtype.kind == "b" or bool(array[large].tolist() == floats[large].tolist())

@@ -15,7 +15,7 @@ from lapnoise.evaluate.auditing.bounds import FALSE_ALARM, epsilon_at_least
 from lapnoise.evaluate.auditing.events import features
 from lapnoise.evaluate.auditing.search import choose, count
 from lapnoise.evaluate.auditing.statistical_power import Power, audit_power
-from lapnoise.evaluate.auditing.subjects import Terms, subject
+from lapnoise.evaluate.auditing.subjects import Terms, on_integers, subject
 
 __all__ = ["Audit", "audit"]
 
@@ -111,8 +111,8 @@ def audit(
     low, high : float, str, Decimal or Fraction, optional
         Domain, for "bounded-laplace".
     inputs : (float, float), optional
-        Two neighbours; 0 and the sensitivity unless given, or ``low`` and that far above it. Other inputs can show
-        more: try some.
+        Two neighbours; 0 and the sensitivity unless given (on integers the largest one that it allows), or ``low`` and
+        that far above it. Other inputs can show more: try some.
     draws : int
         Outputs of each input, at least 1,000. A quarter is used to choose the event. Memory does not grow with it.
     seed : int, optional
@@ -159,6 +159,8 @@ def audit(
     start = Fraction(0)
     if low is not None and high is not None:
         start, _ = _check.bounds(low, high)
+    if inputs is None and on_integers(mechanism):
+        inputs = audit_arguments.whole_neighbours(apart)
     pair = audit_arguments.inputs(inputs, apart, start)
     size = audit_arguments.draws(draws)
     if seed is not None:
