@@ -167,8 +167,8 @@ def outputs(value: Any, size: int, name: str) -> NDArray[np.float64]:
         raise InputDataError(f"{name} must not return NaN")
     if not _kept(value, array, floats):
         raise InputDataError(
-            f"{name} must return numbers that float64 holds exactly, got {array.dtype} with others: an integer beyond "
-            "2**53, or a longer float; return their difference from a constant, for instance"
+            f"{name} must return numbers that float64 holds exactly, got {array.dtype} that it rounds: return how far "
+            "they are from a constant"
         )
     return floats
 

@@ -35,7 +35,8 @@ def recorded_noise(
 ) -> Iterator[Check | Statistic]:
     """Yield statistics of the noise beside the law of scale sensitivity / epsilon, each with where to look."""
     scale = float(sensitivity / epsilon)
-    whole = bool((noise == np.floor(noise)).all())
+    # Beyond 2^53 all floats are whole.
+    whole = bool((noise == np.floor(noise)).all()) and 0 < float(np.abs(noise).max()) < 2.0**53
     size_look = _size_look(noise, float(epsilon), float(sensitivity), discrete or whole)
     if whole and not discrete:
         size_look = f"{WHOLE_LOOK}\n{size_look}"

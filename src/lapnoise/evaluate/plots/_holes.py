@@ -62,9 +62,9 @@ def lattice_close_up(ax: Any = None, *, mechanism: LaplaceMechanism | None = Non
     alone = 0
     rows: list[tuple[str, set[int], set[int]]] = []
     for one, own, other in ((ends[0], theirs[0], theirs[1]), (ends[1], theirs[1], theirs[0])):
-        rows.append((f"{one:g} + NumPy's noise", own, other))
+        rows.append((f"{one:.12g} + NumPy's noise", own, other))
         alone += len(own - other)
-    rows += [(f"{one:g} + our noise", every, every) for one in ends]
+    rows += [(f"{one:.12g} + our noise", every, every) for one in ends]
     for row, (_, own, other) in enumerate(rows):
         for found, marker, colour, size in (
             (every - own, ".", PALE, 4),

@@ -74,7 +74,7 @@ def _drawn(ax: Any, curve: Any, style: tuple[str, str, str], edge: float) -> Any
     if len(set(epsilons)) == 1:  # of one point there is neither a line nor an area
         about = [epsilons[0] / WIDTH, epsilons[0] * WIDTH]
         theory, low, high = theory[:1] * 2, low[:1] * 2, high[:1] * 2
-        ax.set_xlim(epsilons[0] / WIDTH**3, epsilons[0] * WIDTH**3)
+        ax.set_xlim(epsilons[0] / WIDTH**6, epsilons[0] * WIDTH**6)
     ax.fill_between(about, low, high, color=colour, alpha=0.2, linewidth=0)
     ax.plot(about, theory, line, color=colour, linewidth=1.4)
     (marks,) = ax.plot(epsilons, measured, marker, color=colour, markersize=7, label=curve.name, clip_on=False)
