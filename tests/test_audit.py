@@ -475,7 +475,7 @@ def test_integers_that_are_floats():
 
 
 def test_neighbours_of_integers():
-    """Of a sensitivity that is no integer inputs as far apart as it allows are taken; our own integers are never refused."""
+    """Inputs are as far apart as a sensitivity that is no integer allows; our own integers are never refused."""
     found = evaluate.audit("discrete-laplace", epsilon=1, sensitivity="2.5", draws=10_000, seed=1)
     assert found.inputs == (0.0, 2.0)
     mechanism = DiscreteLaplaceMechanism(epsilon=1, sensitivity="2.5")

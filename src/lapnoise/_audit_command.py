@@ -47,12 +47,13 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
     MECHANISM is laplace, discrete-laplace, gaussian, bounded-laplace or truncated-laplace; numpy-laplace, which is no
     mechanism and breaks its claim; or module:function, a callable that is found on the path or in the current
     directory. It is called with a float64 array of equal values, and with seed=N if it has a parameter of that name,
-    and returns as many numbers, one release of each value, independent of one another.
+    and returns as many numbers, one release of each value, independent of one another. What it prints goes to stderr.
 
     An event is chosen on a quarter of the outputs and counted among the others. The bound exceeds the epsilon of a
     mechanism that keeps its claim once in a million audits at most.
 
-    Exit codes: 0 consistent with the claim, 1 claim violated, 2 usage, 3 the callable failed or returned no numbers.
+    Exit codes: 0 consistent with the claim, 1 claim violated, 2 usage, 3 the callable failed or returned no numbers,
+    4 standard output could not be written.
     """
 
     def run() -> int:

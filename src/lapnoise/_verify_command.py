@@ -41,7 +41,7 @@ HEADER = ("", "subject", "tested", "statistic", "is", "at most", "false alarms")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print only what failed, and where to look.")
 def verify(full: bool, noise: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Test the installed sampler on this machine: exit code 0 if all is well, 1 if not.
+    """Test the installed sampler on this machine: exit code 0 if all is well, 1 if not, 4 if that cannot be printed.
 
     Known answers, exact noise against integer arithmetic, distributions at several scales and types, threads and
     forks, and budget arithmetic. Every line says what was tested, the statistic, its threshold and how often a right

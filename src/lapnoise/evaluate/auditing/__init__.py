@@ -129,7 +129,7 @@ def audit(
     TypeError, ValueError
         If an argument is none of these, or "module:function" cannot be imported; nothing is drawn then.
     InputDataError
-        If the callable fails, or returns another shape, or NaN.
+        If the callable fails, exits, or returns another shape, NaN, masked values, or numbers that float64 rounds.
 
     Notes
     -----
