@@ -341,7 +341,7 @@ def test_standard_output_that_cannot_be_written(folder, arguments):
         with Path("/dev/full").open("wb") as full:
             ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=variables, timeout=100)
         assert ended.returncode == 4
-        assert arguments[0] == "--version" or "could not be written" in ended.stderr
+        assert "could not be written" in ended.stderr
         assert "Exception ignored" not in ended.stderr
     reader, writer = os.pipe()
     os.close(reader)

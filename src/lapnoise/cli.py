@@ -75,7 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return ExitCode.USAGE
         except (click.Abort, KeyboardInterrupt):
             return ExitCode.INTERRUPTED
-        except (OSError, SystemExit):  # Click's own output, of help and version
+        except SystemExit:  # Click's own, where nobody reads the help
+            code = ExitCode.NO_OUTPUT
+        except OSError as error:  # the same, on a full disk
+            say(f"standard output could not be written: {error.strerror or type(error).__name__}")
             code = ExitCode.NO_OUTPUT
     return finished(code if isinstance(code, int) else ExitCode.DONE)
 
