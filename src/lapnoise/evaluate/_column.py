@@ -98,7 +98,7 @@ def _cells(source: Source, name: str | None) -> NDArray[np.float64]:
             raise InputDataError(
                 f"{place} has {error.kind}, where a finite number or a missing cell must stand"
             ) from None
-        # Cells of the whole block at once: ten times as fast as one by one through NumPy.
+        # The bytes of the block at once: seven times as fast as each cell through NumPy.
         data, first = cells.data[block.start : block.stop].tobytes(), block.start
         places = zip((cells.starts - first).tolist(), (cells.ends - first).tolist(), strict=True)
         texts = (content(data[start:end], QUOTE) for start, end in places)
