@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -693,6 +694,18 @@ def test_progress_is_told():
         (lambda values: np.full(values.size, np.nan), "must not return NaN"),
         (lambda values: values.astype(str), "must return numbers, got dtype <U32"),
         (lambda values: values + 1j, "must return numbers, got dtype complex128"),
+        (lambda values: sys.exit(0), "failed on values of 0.0: SystemExit: 0"),
+        (
+            lambda values: np.ma.array(values, mask=np.arange(values.size) < 3),
+            "must return a number for each value, got",
+        ),
+        (
+            lambda values: values.astype(np.int64) + 2**60 + 1,
+            "must return numbers that float64 holds exactly, got int64",
+        ),
+        (lambda values: values.astype(np.uint64) + np.uint64(2**64 - 1), "must return numbers that float64 holds"),
+        (lambda values: values + np.longdouble(1) / 3, "must return numbers that float64 holds exactly"),
+        (lambda values: [2**60 + 1, *[0.5] * (values.size - 1)], "must return numbers that float64 holds exactly"),
         (lambda values: 1 / 0, "failed on values of 0.0: ZeroDivisionError: division by zero"),
         (lambda: None, "failed on values of 0.0: TypeError"),
     ],
@@ -701,6 +714,25 @@ def test_bad_callables(function, message):
     """What a callable does wrong is told with its name."""
     with pytest.raises(InputDataError, match=f"^<lambda> {message}"):
         evaluate.audit(function, epsilon=1, draws=1000)
+
+
+def test_integers_that_are_floats():
+    """Large integers that float64 holds are audited, a mask that hides nothing is none."""
+
+    def told(values):
+        return np.ma.array(values.astype(np.int64) * 2**62, mask=False)
+
+    assert evaluate.audit(told, epsilon=1, draws=1000).violated
+
+
+def test_neighbours_of_integers():
+    """Inputs are as far apart as a sensitivity that is no integer allows; our own integers are never refused."""
+    found = evaluate.audit("discrete-laplace", epsilon=1, sensitivity="2.5", draws=10_000, seed=1)
+    assert found.inputs == (0.0, 2.0)
+    mechanism = DiscreteLaplaceMechanism(epsilon=1, sensitivity="2.5")
+    assert evaluate.audit(mechanism, epsilon=1, sensitivity="2.5", draws=1000, seed=1).inputs == (0.0, 2.0)
+    huge = evaluate.audit("discrete-laplace", epsilon="1e-17", draws=1000, seed=1)
+    assert not huge.violated
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int64, np.int8, bool, list])
@@ -730,7 +762,16 @@ INSIDE = BoundedLaplaceMechanism(epsilon=3, sensitivity=1, low=5, high=8)
         ({"mechanism": ":f"}, "module:function, got ':f'"),
         ({"epsilon": 0}, "epsilon must be finite and > 0"),
         ({"delta": 1}, "delta must be at least 0 and less than 1"),
-        ({"delta": "0.1"}, "delta must be 0 for laplace, which claims none"),
+        ({"delta": "0.1"}, r"delta must be 0 for laplace, which claims none, got 0\.1$"),
+        ({"delta": "1/3"}, r"which claims none, got 1/3$"),
+        (
+            {"mechanism": "numpy-laplace", "epsilon": "1e-400"},
+            "for numpy-laplace, got sensitivity 1 and epsilon 1e-400",
+        ),
+        (
+            {"mechanism": "discrete-laplace", "sensitivity": "0.5"},
+            "sensitivity must be at least 1 for discrete-laplace",
+        ),
         ({"mechanism": "gaussian"}, "gaussian needs delta"),
         ({"mechanism": "truncated-laplace"}, "truncated-laplace needs delta"),
         ({"mechanism": "bounded-laplace", "low": 0}, "bounded-laplace needs low and high"),
@@ -748,13 +789,13 @@ INSIDE = BoundedLaplaceMechanism(epsilon=3, sensitivity=1, low=5, high=8)
         ({"draws": 1}, "draws must be a whole number of at least 1000, got 1"),
         ({"draws": 1000.5}, "draws must be a whole number"),
         ({"draws": "many"}, "draws must be a number"),
-        ({"mechanism": WIDE, "sensitivity": 1}, "must be that of the LaplaceMechanism, 10.0, or left out, got 1.0"),
-        ({"mechanism": WIDE, "delta": "0.1"}, "delta must be that of the LaplaceMechanism, 0.0, or left out, got 0.1"),
+        ({"mechanism": WIDE, "sensitivity": 1}, "must be that of the LaplaceMechanism, 10, or left out, got 1"),
+        ({"mechanism": WIDE, "delta": "0.1"}, "delta must be that of the LaplaceMechanism, 0, or left out, got 0.1"),
         ({"mechanism": WIDE, "high": 2}, "low and high apply to bounded-laplace only, got them for LaplaceMechanism"),
         ({"mechanism": WIDE, "inputs": (0, 11)}, "inputs must be at most the sensitivity apart"),
-        ({"mechanism": INSIDE, "low": 4}, "low must be that of the BoundedLaplaceMechanism, 5.0, or left out, got 4.0"),
+        ({"mechanism": INSIDE, "low": 4}, "low must be that of the BoundedLaplaceMechanism, 5, or left out, got 4"),
         ({"mechanism": INSIDE, "high": math.inf}, "high must be finite, got inf"),
-        ({"mechanism": INSIDE, "inputs": (0, 1)}, "differ within low and high, 5.0 and 8.0, got 0.0 and 1.0"),
+        ({"mechanism": INSIDE, "inputs": (0, 1)}, "differ within low and high, 5 and 8, got 0.0 and 1.0"),
         ({"mechanism": "bounded-laplace", "low": 0, "high": 1, "inputs": (1, 2)}, "inputs must differ within low"),
         ({"seed": -1}, "seed must be >= 0"),
         ({"seed": "7"}, "seed must be an int or None"),
@@ -762,7 +803,7 @@ INSIDE = BoundedLaplaceMechanism(epsilon=3, sensitivity=1, low=5, high=8)
 )
 def test_refused(arguments, message):
     """What is refused is named, before anything is drawn."""
-    with pytest.raises((TypeError, ValueError), match=message):
+    with pytest.raises((TypeError, ValueError, OverflowError), match=message):
         evaluate.audit(**{"mechanism": "laplace", "epsilon": 1, **arguments})
 
 
@@ -835,6 +876,12 @@ def folder(tmp_path, monkeypatch):
         "    @staticmethod\n"
         "    def laplace(values, seed):\n"
         "        return values + np.random.default_rng(seed).laplace(0.0, 1.0, values.size)\n"
+        "def loud(values):\n"
+        "    print('called')\n"
+        "    return values\n"
+        "print('imported')\n"
+        "def leaves(values):\n"
+        "    raise SystemExit(0)\n"
         "def fails(values):\n"
         "    raise OSError('no device')\n"
     )
@@ -850,8 +897,19 @@ def test_the_command_on_a_module_beside_the_caller(folder, capsys):
     assert "own_noise_for_audit:Kept.laplace: epsilon claimed 1, shown at least" in capsys.readouterr().err
     assert main(["audit", "own_noise_for_audit:fails", *amounts]) == 3
     assert "failed on values of 0.0: OSError: no device" in capsys.readouterr().err
+    assert main(["audit", "own_noise_for_audit:leaves", *amounts]) == 3
+    assert "failed on values of 0.0: SystemExit: 0" in capsys.readouterr().err
     assert main(["audit", "broken_for_audit:f", *amounts]) == 2
     assert "got 'broken_for_audit:f': SystemExit in it" in capsys.readouterr().err
+
+
+def test_what_callables_print_is_apart(folder, capsys, monkeypatch):
+    """A module and a callable that print leave standard output to the audit."""
+    monkeypatch.delitem(sys.modules, "own_noise_for_audit", raising=False)
+    assert main(["audit", "own_noise_for_audit:loud", "--epsilon", "1", "--draws", "1000", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["verdict"] == "violated"
+    assert err.splitlines()[:2] == ["imported", "called"]
 
 
 @pytest.mark.parametrize(

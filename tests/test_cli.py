@@ -1,6 +1,7 @@
 """The command line: exit codes, streams, messages, and ending well when it is told to stop."""
 
 import json
+import math
 import os
 import re
 import signal
@@ -318,6 +319,57 @@ def test_disk_full(folder, capsys, monkeypatch):
     assert main(["noise", "s.csv", "t.csv", *AMOUNTS]) == 4
     assert capsys.readouterr().err == "lapnoise: target could not be written: 't.csv': No space left on device\n"
     assert names(folder) == ["s.csv"]
+
+
+PRINTING = [
+    ["compare", "--epsilon", "1"],
+    ["audit", "numpy-laplace", "--epsilon", "1", "--draws", "1000"],
+    ["experiment", "--n", "2"],
+    ["doctor"],
+    ["noise", "s.csv", "t.csv", "--columns", "n", "--dry-run", *AMOUNTS],
+    ["noise", "s.csv", "-", "--columns", "n", *AMOUNTS],
+    ["--version"],
+]
+
+
+@pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
+def test_standard_output_that_cannot_be_written(folder, arguments):
+    """A full disk and a reader that is gone end with 4, which is no verdict; only the former is worth a line."""
+    command = [sys.executable, "-m", "lapnoise", *arguments]
+    variables = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONUNBUFFERED"}
+    if Path("/dev/full").exists():  # on Linux
+        with Path("/dev/full").open("wb") as full:
+            ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=variables, timeout=100)
+        assert ended.returncode == 4
+        assert "could not be written" in ended.stderr
+        assert "Exception ignored" not in ended.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, env=variables, timeout=100)
+    os.close(writer)
+    assert ended.returncode == 4
+    assert "Exception ignored" not in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [PRINTING[0], PRINTING[-2]], ids=" ".join)
+def test_standard_output_that_is_closed(folder, arguments):
+    """Where there is no standard output nothing passes for printed."""
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "lapnoise", *arguments]
+    ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, timeout=100)
+    assert ended.returncode == 4
+    assert "could not be written" in ended.stderr
+
+
+def test_no_code_of_others_ends_a_command(capsys):
+    """A SystemExit from within is no code of the command's own."""
+    assert _console.guarded(lambda: sys.exit(0)) == 1
+    assert capsys.readouterr().err.startswith("lapnoise: unexpected SystemExit at ")
+
+
+def test_json_without_nan(capsys):
+    """NaN and the infinities are null in all that is printed as JSON."""
+    _console.tell_json({"a": [math.nan, (math.inf, 1.5)], "b": {"c": -math.inf, "d": "NaN", "e": None}})
+    assert capsys.readouterr().out == '{"a": [null, [null, 1.5]], "b": {"c": null, "d": "NaN", "e": null}}\n'
 
 
 @pytest.mark.parametrize("kind", [ValueError, KeyError, OSError, ZeroDivisionError])

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 import sys
 import tracemalloc
 import warnings
@@ -98,6 +99,11 @@ def test_what_releases_cost():
         assert row.std.theory == pytest.approx(mechanism.std / math.sqrt(row.releases), rel=1e-15)
         same(row, drawn(3, i, 4, row.epsilon, 1, 4000, row.releases))
         assert row.mse.within
+    single, means = result.curves
+    assert (single.name, means.name) == ("one release", "mean of 5 releases")
+    assert [spent for spent, _ in single.points] == pytest.approx([1 / 3, 5 / 3])
+    assert [spent for spent, _ in means.points] == pytest.approx([1 / 3, 5 / 3])
+    assert means.points[1][1] == result.composed[2].std
     split, once, each = result.composed
     assert split.std.theory == pytest.approx(math.sqrt(5) * result.rows[0].std.theory, rel=1e-9)
     assert each.std.theory == pytest.approx(math.sqrt(5) * once.std.theory, rel=1e-9)
@@ -249,16 +255,112 @@ def test_columns(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(6).reshape(2, 3))
     assert read_column(tmp_path / "a.npy", None).tolist() == [0, 1, 2, 3, 4, 5]
     path.write_text("x,y\n1,2\n4,secret\n")
-    with pytest.raises(InputDataError, match=r"^data row 2, column 'y': not a number$"):
+    with pytest.raises(InputDataError, match=r"^data row 2 \(line 3\), column 'y' has text, where a finite number"):
         read_column(path, "y")
     path.write_text("x,y\n1\n")
-    with pytest.raises(InputDataError, match=r"^data row 1 has 1 fields, the header has 2$"):
+    with pytest.raises(InputDataError, match=r"^data row 1 \(line 2\) has 1 field, the header has 2$"):
         read_column(path, "y")
     with pytest.raises(InputDataError, match=r"^column 'z' must be in the header once"):
         read_column(path, "z")
     np.save(tmp_path / "b.npy", np.array(["a"]))
-    with pytest.raises(InputDataError, match="real numbers"):
+    with pytest.raises(InputDataError, match="must be of float32, float64 or integers, got <U1"):
         read_column(tmp_path / "b.npy", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('age\n1\n"2\n3\n', r"line 3 opens a quote that is never closed"),
+        ("age\n1_000\n", r"data row 1 \(line 2\), column 'age' has text"),
+        ("age\n1\n\u0661\u0662\n", r"data row 2 \(line 3\), column 'age' has text"),
+        ("age\n1e999\n", r"data row 1 \(line 2\), column 'age' has a number beyond the largest float"),
+        ("age\n-Infinity\n", r"data row 1 \(line 2\), column 'age' has an infinite number"),
+        ("age\n", r"column 'age' cannot be used: values must hold one number at least, got none"),
+        ("age\nNA\n\n", r"column 'age' cannot be used: values must hold one number at least, got none"),
+        ("", r"the file is empty; a CSV file needs a header"),
+        ("age,age\n1,2\n", r"column 'age' must be in the header once, which has 'age', 'age'"),
+        ("7,size\n1,2\n", r"column 'age' must be in the header once, which has 'column 1', 'size'"),
+        ("age\n\0\n", r"line 2 has a NUL byte"),
+    ],
+)
+@pytest.mark.parametrize("command", ["experiment", "report"])
+def test_data_are_read_as_noise_reads_them(command, text, message, tmp_path, capsys):
+    """What `lapnoise noise` refuses in a CSV file is refused here, with file and place, as bad data."""
+    path = tmp_path / "a.csv"
+    path.write_text(text, encoding="utf-8")
+    given = ["--data", str(path), "--column", "age", "--low", "0", "--high", "10"]
+    assert main([command, *([str(tmp_path / "x.html")] if command == "report" else []), *given]) == 3
+    assert re.match(f"lapnoise: {re.escape(str(path))}: {message}", capsys.readouterr().err)
+
+
+def test_decimals_are_those_of_the_file(tmp_path):
+    """Cells in quotes, with white space and signs, count as the nearest float; so do arrays in any order of memory."""
+    path = tmp_path / "a.tsv"
+    path.write_text('\ufeffx\tage\na\t" +1.50 "\nb\t0.1e-3\nc\tnull\n', encoding="utf-8")
+    assert read_column(path, " age ")[:2].tolist() == [1.5, 1e-4]
+    assert math.isnan(read_column(path, "age")[2])
+    np.save(tmp_path / "a.npy", np.asfortranarray(np.arange(6.0).reshape(2, 3)).astype(">f8"))
+    assert read_column(tmp_path / "a.npy", None).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("empty", "the file does not begin as an NPY file does"),
+        ("archive", "the file does not begin as an NPY file does"),
+        ("half", "the array must be of float32, float64 or integers, got float16"),
+        ("short", "the file ends early"),
+        ("long", "the file has bytes after its array"),
+        ("infinite", "flat index 1 has an infinite number, where a number or NaN must stand"),
+        ("nothing", "the array cannot be used: values must hold one number at least, got none"),
+    ],
+)
+def test_broken_arrays(name, message, tmp_path, capsys):
+    """An NPY file that is none, or has no numbers, is bad data."""
+    path = tmp_path / "a.npy"
+    np.save(
+        path, {"half": np.ones(3, np.float16), "infinite": [1, math.inf], "nothing": [math.nan]}.get(name, [1.0, 2])
+    )
+    if name == "archive":
+        with path.open("wb") as file:
+            np.savez(file, x=np.ones(3))
+    whole = path.read_bytes()
+    path.write_bytes({"empty": b"", "short": whole[:-1], "long": whole + b"1"}.get(name, whole))
+    assert main(["experiment", "--data", str(path), "--low", "0", "--high", "10"]) == 3
+    assert capsys.readouterr().err.startswith(f"lapnoise: {path}: {message}")
+
+
+def test_masked_and_null_values_are_missing():
+    """What lies beneath a mask or a null is never read."""
+    seen = np.array([1.0, 5.0, 9.0, math.nan])
+    hidden = np.ma.array([1.0, 5.0, 9.0, 1e6], mask=[False, False, False, True])
+    pandas = pytest.importorskip("pandas")
+    nulls = pandas.Series([1, 5, 9, None], dtype="Int64")
+    expected = evaluate.query_errors(seen, 0, 10, epsilons=[1], n=2, seed=1)
+    assert evaluate.query_errors(hidden, 0, 10, epsilons=[1], n=2, seed=1) == expected
+    assert evaluate.query_errors(nulls, 0, 10, epsilons=[1], n=2, seed=1) == expected
+
+
+def test_sums_beyond_the_floats(tmp_path, capsys):
+    """Where the sum of the values is beyond the floats what bounding changed is infinite, and null in JSON."""
+    found = evaluate.query_errors([1.0, 1e308, 1e308], 0, 10, epsilons=[1], n=2).rows
+    assert [row.bounding for row in found] == [0.0, -math.inf, pytest.approx(-1e308 / 3 * 2), -2.0]
+    assert math.isnan(evaluate.query_errors([1, math.inf, -math.inf], 0, 10, epsilons=[1], n=2).rows[1].bounding)
+    path = tmp_path / "a.npy"
+    np.save(path, [1.0, 1e308, 1e308])
+    assert main(["experiment", "--data", str(path), "--low", "0", "--high", "10", "--n", "2", "--json"]) == 0
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    rows = json.loads(capsys.readouterr().out, parse_constant=refuse)["rows"]
+    assert [row["bounding"] for row in rows if row["query"] == "sum"] == [None] * 4
+
+
+def test_errors_of_noise_of_any_size():
+    """At a tiny epsilon the law of counts is the continuous one: nothing overflows."""
+    count, *_ = evaluate.query_errors([1.0, 2.0], 0, 10, epsilons=["1e-50"], n=2, seed=1).rows
+    assert count.rmse.theory == pytest.approx(math.sqrt(2) * 1e50)
 
 
 def test_query_arguments():
@@ -267,9 +369,13 @@ def test_query_arguments():
         ([1.0], 2, 1, "low must be less than high"),
         ([[1.0]], 0, 1, "values must be one column"),
         ([math.nan], 0, 1, "values must hold one number at least"),
+        ([1.0], -1e308, 1e308, "sensitivity / epsilon of every query must lie between 1e-140 and 1e140"),
+        ([1.0], 1, 1 + 2**-52, "bins must have edges that differ as floats between 1.0 and 1.0000000000000002, got 10"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, OverflowError), match=message):
             evaluate.query_errors(column, low, high)
+    with pytest.raises(OverflowError, match=r"got low 0\.0, high 10\.0 and epsilon 1e-300"):
+        evaluate.query_errors([1.0], 0, 10, epsilons=["1e-300"])
 
 
 # The command.
@@ -281,12 +387,18 @@ def test_the_command(capsys):
     got = json.loads(capsys.readouterr().out)
     expected = evaluate.experiment(seed=1)
     assert [row["std"]["measured"] for row in got["rows"]] == [row.std.measured for row in expected.rows]
-    assert got["rows"][0]["epsilon"] == "1/10"
+    assert (got["rows"][0]["epsilon"], got["rows"][0]["epsilon_exact"]) == (0.1, "1/10")
     assert got["halvings"][1]["mse"]["measured"] == expected.halvings[1].mse.measured
     assert main(["experiment", "--seed", "1", "--csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [float(row["mse"]) for row in rows] == [row.mse.measured for row in expected.rows]
     assert rows[3]["scale"] == "0.5"
+    assert [(row["table"], row["epsilon"]) for row in rows] == [("rows", text) for text in ("0.1", "0.5", "1.0", "2.0")]
+    assert main(["experiment", "--epsilon", "1/3", "--n", "1e2", "--releases", "2", "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["table"] for row in rows] == ["rows", "composed", "composed", "composed"]
+    assert [float(row["total_epsilon"]) for row in rows] == [1 / 3, 1 / 3, 2 / 3, 2 / 3]
+    assert "/" not in "".join(map("".join, (row.values() for row in rows)))
     assert main(["experiment", "--seed", "1", "--releases", "4"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "errors of 10,000 releases for each row, sensitivity 1; bands hold 0.999 of all, each by itself"
@@ -303,7 +415,7 @@ def test_the_command_on_data(capsys):
     assert "for planning, not for publishing" in printed.err
     rows = json.loads(printed.out)["rows"]
     assert [(row["query"], row["epsilon"]) for row in rows[:5]] == [
-        ("count", "1/10"), ("count", "1/2"), ("count", "1"), ("count", "2"), ("sum", "1/10"),
+        ("count", 0.1), ("count", 0.5), ("count", 1.0), ("count", 2.0), ("sum", 0.1),
     ]  # fmt: skip
     assert main([*command, "--seed", "2"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["query", "epsilon"]
@@ -316,6 +428,19 @@ def test_the_command_on_data(capsys):
     [
         (["--n", "0"], 2, "n must be >= 2, got 0"),
         (["--n", "1"], 2, "n must be >= 2, got 1"),
+        (["--n", "1.5"], 2, "n must be a whole number, got '1.5'"),
+        (
+            ["--data", "x.txt", "--low", "1", "--high", "2"],
+            2,
+            "data must be a file that ends in .csv, .tsv or .npy, got",
+        ),
+        (
+            ["--data", "x.parquet", "--low", "1", "--high", "2"],
+            2,
+            "data must be a file that ends in .csv, .tsv or .npy",
+        ),
+        (["--data", "x.npy", "--column", "a", "--low", "1", "--high", "2"], 2, "column applies to CSV files only"),
+        (["--plot", "/proc/x.png"], 2, "target must be a file that can appear at once, got '/proc/x.png'"),
         (["--epsilon", ","], 2, "epsilons must hold one at least"),
         (["--epsilon", "1,two"], 2, "every one of epsilons must be a number"),
         (["--json", "--csv"], 2, "--json and --csv"),
@@ -323,7 +448,11 @@ def test_the_command_on_data(capsys):
         (["--data", AIRPORTS, "--column", "latitude", "--low", "1"], 2, "--data needs --high"),
         (["--data", AIRPORTS, "--column", "latitude", "--low", "1", "--high", "2", "--releases", "2"], 2, "--releases"),
         (["--data", AIRPORTS, "--low", "1", "--high", "2"], 2, "column must name one of 'iata'"),
-        (["--data", AIRPORTS, "--column", "city", "--low", "1", "--high", "2"], 3, "data row 1, column 'city'"),
+        (
+            ["--data", AIRPORTS, "--column", "city", "--low", "1", "--high", "2"],
+            3,
+            "data row 1 (line 2), column 'city'",
+        ),
         (["--data", "nowhere.csv", "--column", "x", "--low", "1", "--high", "2"], 2, "cannot be read: 'nowhere.csv'"),
         (["--plot", "x.gif"], 2, "plot must be a file that ends in .png, .svg, .pdf"),
     ],

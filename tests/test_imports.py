@@ -59,6 +59,7 @@ LAYERS = [
     ["embed*"],
     ["evaluate*"],
     ["_console", "_doctor"],
+    ["_experiment_output"],
     [
         "_audit_command",
         "_compare_command",

@@ -112,6 +112,47 @@ def test_density_of_many_integers_has_no_bar_between_two():
     assert np.all(edges % 1 == 0.5) or np.all(edges % 1 == 0)
 
 
+@pytest.mark.parametrize("epsilon", ["1e-6", "1e-12", "1e-100"])
+def test_density_of_integers_of_any_size(epsilon):
+    """However wide the noise on integers is, its line has some thousand points, and its law and band hold."""
+    mechanism = lapnoise.DiscreteLaplaceMechanism(epsilon=epsilon, sensitivity=1)
+    law = _laws.law_of(mechanism)
+    t = 1 / float(epsilon)
+    k = np.rint(np.array([0.0, 1.0, -3.0]) * t)
+    np.testing.assert_allclose(law.density(k), np.exp(-np.abs(k) / t) / (2 * t), rtol=1e-6)
+    assert math.sqrt(law.squares.mean) * law.unit == pytest.approx(math.sqrt(2) * t, rel=1e-6)
+    if epsilon == "1e-100":  # whose results saturate
+        return
+    ax = plots.density(mechanism, n=2000, seed=1)
+    x = ax.lines[0].get_xdata()
+    assert x.size <= 1001
+    assert (x == np.rint(x)).all()
+    assert legend(ax)[2] == f"discrete Laplace, scale {t:.4g}"
+    heights, _, _ = ax.patches[0].get_data()
+    high, _, _ = ax.patches[2].get_data()
+    assert np.mean(heights <= high) > 0.95
+
+
+def test_density_of_an_outlier():
+    """One draw far out is counted and not shown; where the law is another one all draws are."""
+    draws = lapnoise.default_rng(1).laplace(0.0, 2.0, 10_000)
+    draws[7] = 1e9
+    ax = plots.density(draws, mechanism=LAPLACE)
+    assert legend(ax)[0] == "10,000 draws, 1 beyond the axis"
+    assert ax.get_xlim()[1] < 60
+    wrong = plots.density(draws[8:] * 1000, mechanism=LAPLACE)
+    assert legend(wrong)[0] == "9,992 draws"
+    assert wrong.get_xlim()[1] > 1000 * np.abs(draws[8:]).max()
+
+
+def test_density_of_few_draws_is_not_cut():
+    """The axis reaches above the tallest bar and the band."""
+    ax = plots.density(lapnoise.default_rng(2).laplace(0.0, 2.0, 100), mechanism=LAPLACE)
+    heights, _, _ = ax.patches[0].get_data()
+    high, _, _ = ax.patches[2].get_data()
+    assert ax.get_ylim()[1] > max(heights.max(), high.max())
+
+
 def test_draws_of_anywhere():
     """Draws are held against the law that they are said to have, or against the Laplace law that fits them."""
     draws = lapnoise.default_rng(1).laplace(0.0, 3.0, 10_000)
@@ -193,6 +234,53 @@ def test_sweep_of_anything_with_curves():
     assert len(ax.get_xticks()) < 11
 
 
+def test_sweep_of_one_epsilon():
+    """Theory and band of a single epsilon reach to either side of it, so that they are seen."""
+    result = evaluate.experiment([1], seed=1)
+    ax = plots.sweep(result)
+    theory, measured = ax.lines
+    (row,) = result.rows
+    left, right = theory.get_xdata()
+    assert left < 1 < right
+    assert list(theory.get_ydata()) == [row.std.theory] * 2
+    assert list(measured.get_xdata()) == [1.0]
+    box = ax.collections[0].get_datalim(ax.transData)
+    assert (box.x0, box.x1) == pytest.approx((left, right))
+    assert (box.y0, box.y1) == pytest.approx((row.std.low, row.std.high))
+    assert ax.get_xlim()[0] < left
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["1"]
+
+
+def test_sweep_of_zeros():
+    """What is 0 stands on the lower edge of the axis, and the legend says that this is 0."""
+    points = ((1.0, Statistic(0.0, 0.02, 0.0, 0.5)), (2.0, Statistic(0.3, 0.3, 0.03, 0.6)))
+
+    class Result:
+        curves = (Curve("error", points),)
+
+    ax = plots.sweep(Result())
+    edge = ax.get_ylim()[0]
+    assert edge == pytest.approx(0.02 / 3)
+    assert list(ax.lines[1].get_ydata()) == pytest.approx([edge, 0.3])
+    assert not ax.lines[1].get_clip_on()
+    assert ax.collections[0].get_datalim(ax.transData).y0 == pytest.approx(edge)
+    assert "the lower edge is 0" in legend(ax)
+
+
+def test_sweep_of_compositions():
+    """Means of several releases have a curve of their own, against what all of them spend."""
+    result = evaluate.experiment([1, 2], releases=4, n=100, seed=1)
+    ax = plots.sweep(result)
+    assert legend(ax)[:2] == ["one release", "mean of 4 releases"]
+    assert list(ax.lines[0].get_xdata()) == [1, 2, 4, 8]
+    assert list(ax.lines[2].get_xdata()) == [1, 2, 4, 8]
+    split, _, each = result.composed[:3]
+    assert ax.lines[3].get_ydata()[0] == split.std.measured
+    assert ax.lines[3].get_ydata()[2] == each.std.measured
+    assert ax.get_ylabel() == "standard deviation"
+    assert ax.get_xlabel() == "epsilon, of all releases together"
+
+
 def test_numpys_noise_is_known():
     """What the close-up says of NumPy's noise is what NumPy draws, bit for bit."""
     bits = np.random.PCG64(7)
@@ -213,6 +301,48 @@ def test_reachable_floats(value):
     assert max(outputs) > floats[-1]
     assert found == {place for place, one in enumerate(floats) if one in outputs}
     assert 0 < len(found) < 24
+
+
+@pytest.mark.parametrize(("value", "start"), [(1e4, 1e4 + 0.3), (-3000.0, -3000.2), (5.0, 5.3), (1e4, 1e4 - 9.0)])
+def test_reachable_floats_far_from_zero(value, start):
+    """Of all words about those that lead to the floats each that leads there is found, though few are tried."""
+    floats = _holes._neighbours(start)
+    ends = [_holes._words(one - value, 1.0) for one in (floats[0], floats[-1])]
+    words = range(min(end.start for end in ends), max(end.stop for end in ends))
+    outputs = {_holes.numpy_laplace(k, value, 1.0) for k in words}
+    assert _holes.reachable(value, 1.0, floats) == {place for place, one in enumerate(floats) if one in outputs}
+
+
+@pytest.mark.parametrize("value", [9735380, 10**15, 10**17])
+def test_lattice_close_up_far_from_zero(value, monkeypatch):
+    """Some thousand words are tried for each input, however many lead to each float; names have all digits."""
+    tried = []
+    numpy_laplace = _holes.numpy_laplace
+    monkeypatch.setattr(_holes, "numpy_laplace", lambda *given: tried.append(1) or numpy_laplace(*given))
+    mechanism = lapnoise.LaplaceMechanism(epsilon=1, sensitivity=16)
+    ax = plots.lattice_close_up(mechanism=mechanism, inputs=(value, value + 16))
+    assert 0 < len(tried) <= 2 * 48 * 129
+    if value == 9735380:
+        names = [text.get_text() for text in ax.get_yticklabels()]
+        assert names[:2] == ["9735380 + NumPy's noise", "9735396 + NumPy's noise"]
+        assert " 0 give the input away" in ax.get_title()
+
+
+@pytest.mark.parametrize("dpi", [72, 90, 100, 200])
+def test_the_title_of_the_close_up_is_whole(dpi):
+    """Title, legend and labels lie within the picture, however long the names of the rows are."""
+    for mechanism in (None, lapnoise.LaplaceMechanism(epsilon=3, sensitivity=123456)):
+        ax = plots.lattice_close_up(mechanism=mechanism)
+        ax.figure.set_dpi(dpi)
+        canvas = FigureCanvasAgg(ax.figure)
+        canvas.draw()
+        renderer = canvas.get_renderer()
+        for part in (ax.title, ax.get_legend(), ax.xaxis.label, *ax.get_yticklabels()):
+            box = part.get_window_extent(renderer)
+            assert box.x0 > 0
+            assert box.x1 < canvas.get_width_height()[0]
+            assert box.y0 > 0
+            assert box.y1 < canvas.get_width_height()[1]
 
 
 def test_lattice_close_up(two):
@@ -325,13 +455,23 @@ def test_words_stay_in_their_boxes():
     ("call", "error", "message"),
     [
         (lambda: plots.density([1.0, 2.0]), ValueError, "noise must hold at least 100 draws, or be a mechanism, got 2"),
-        (lambda: plots.density([math.inf] * 100), ValueError, "noise must be finite, got 100 others"),
+        (lambda: plots.density([math.inf] * 100), ValueError, "noise must be finite, got 100 of 100"),
         (lambda: plots.density([0.0] * 100), ValueError, "noise must not be 0 throughout"),
         (lambda: plots.density([1.0] * 100, mechanism="laplace"), TypeError, "mechanism must be one that adds noise"),
         (
             lambda: plots.density(lapnoise.ExponentialMechanism(epsilon=1, sensitivity=1)),
             TypeError,
             "mechanism must be one that adds noise",
+        ),
+        (
+            lambda: plots.density(np.ma.array(np.ones(200), mask=np.arange(200) < 3)),
+            ValueError,
+            "noise must be finite, got 3 of 200 that are missing",
+        ),
+        (
+            lambda: plots.density(LAPLACE, mechanism=GAUSSIAN),
+            ValueError,
+            "mechanism must be left out where noise is a mechanism itself",
         ),
         (lambda: plots.quantiles(LAPLACE, n=99), ValueError, "n must be an int from 100"),
         (lambda: plots.quantiles(LAPLACE, n=1e4), ValueError, "n must be an int from 100"),

@@ -342,13 +342,19 @@ def test_saving(found, tmp_path):
         ({"data": [1.0, 2.0], "low": 0}, ValueError, "data need low and high"),
         ({"data": [math.nan], "low": 0, "high": 1}, ValueError, "values must hold one number at least"),
         ({"low": 3, "high": 1}, ValueError, "low"),
+        ({"low": "0"}, ValueError, "low and high must be given together, got low '0' alone"),
+        ({"high": 1}, ValueError, "low and high must be given together, got high 1 alone"),
+        ({"epsilon": "1e-200"}, OverflowError, r"for a report, .* got sensitivity 1 and epsilon 1e-200$"),
+        ({"delta": "0.1"}, ValueError, r"delta must be 0 for laplace, which claims none, got 0\.1$"),
+        ({"data": [1.0], "low": -1e300, "high": 1e300}, OverflowError, "sensitivity / epsilon of every query"),
         ({"mechanism": "discrete-laplace", "sensitivity": "0.5"}, ValueError, "sensitivity must be at least 1"),
         ({"title": ""}, ValueError, "title must have from 1 to 500 characters, got 0"),
         ({"column": 3}, TypeError, "column must be a str or None"),
     ],
 )
-def test_refused(given, error, message):
+def test_refused(given, error, message, monkeypatch):
     """Bad input is named before anything is drawn."""
+    monkeypatch.setattr(reporting, "draw_noise", lambda *given: pytest.fail("noise was drawn"))
     with pytest.raises(error, match=message):
         evaluate.report(**given)
 
@@ -401,6 +407,8 @@ def test_the_command_on_data(quick, tmp_path, capsys):
         (["x.html", "--column", "x"], 2, "--column needs --data"),
         (["x.html", "--data", "x.csv"], 2, "--data needs --low and --high"),
         (["x.html", "--epsilon", "-1"], 2, "epsilon must be finite and > 0"),
+        (["/proc/x.html"], 2, "target must be a file that can appear at once, got '/proc/x.html'"),
+        (["x.html", "--data", "x.npy", "--low", "0", "--high", "1", "--column", "x"], 2, "column applies to CSV files"),
         (["x.txt"], 2, "report must be a file that ends in .html or .htm"),
         (["no/such/x.html"], 4, "directory of the target does not exist"),
         (["x.html", "--data", "absent.csv", "--low", "0", "--high", "1", "--column", "x"], 2, "data cannot be read"),

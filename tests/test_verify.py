@@ -378,7 +378,8 @@ def test_fractions_among_counts():
     ("noise", "changes", "message"),
     [
         (np.zeros(99), {}, "noise must hold at least 100 differences, got 99"),
-        ([math.nan] * 100, {}, "noise must be finite, got 100 others"),
+        ([math.nan] * 100, {}, "noise must be finite, got 100 of 100"),
+        (np.ma.array(np.ones(100), mask=np.arange(100) < 7), {}, "noise must be finite, got 7 of 100 that are missing"),
         (np.zeros(100), {"epsilon": 0}, "epsilon must be finite and > 0"),
         (np.zeros(100), {"sensitivity": -1}, "sensitivity must be finite and > 0"),
         (np.zeros(100), {"mechanism": "gaussian"}, "mechanism must be 'laplace' or 'discrete-laplace'"),
@@ -412,7 +413,7 @@ def test_the_command(capsys, monkeypatch):
     assert main(["verify", "--seed", "2", "--quiet"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["FAILED", "FAILED"]
-    assert lines[3] == "2 of 106 checks FAILED. Look at, the first first:"
+    assert lines[3] == "2 of 106 checks FAILED. Look here, in this order:"
     assert lines[4] == f"  {_budgets.LEDGER_LOOK}"
 
 
@@ -446,9 +447,51 @@ def test_the_command_refuses(arguments, code, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_array(tmp_path, capsys):
-    """A file that is no array of numbers is bad input data."""
+@pytest.mark.parametrize(
+    ("noise", "message"),
+    [
+        (b"not an array", "the file does not begin as an NPY file does"),
+        (b"", "the file does not begin as an NPY file does"),
+        (np.zeros(99), "the array cannot be used: noise must hold at least 100 differences, got 99"),
+        (np.array([1.0] * 200 + [math.nan]), "the array cannot be used: noise must be finite, got 1 of 201"),
+        (np.zeros(200, np.float16), "the array must be of float32, float64 or integers, got float16"),
+    ],
+)
+def test_bad_files(noise, message, tmp_path, capsys):
+    """A file that is no array, or none of finite numbers, is bad input data; the file is named."""
     path = tmp_path / "noise.npy"
-    path.write_bytes(b"not an array")
+    if isinstance(noise, bytes):
+        path.write_bytes(noise)
+    else:
+        np.save(path, noise)
     assert main(["verify", "--noise", str(path), "--epsilon", "1", "--sensitivity", "1"]) == 3
-    assert "the file is no array of numbers" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith(f"lapnoise: {path}: {message}")
+
+
+def test_json_has_no_infinities(tmp_path, capsys):
+    """Statistics that are no floats are null, and pass nothing."""
+    path = tmp_path / "noise.npy"
+    np.save(path, NOISE[:1000] * 1e307)
+    assert main(["verify", "--noise", str(path), "--epsilon", "1", "--sensitivity", "1", "--json"]) == 1
+    printed = capsys.readouterr()
+    found = json.loads(printed.out, parse_constant=lambda constant: pytest.fail(constant))
+    assert printed.err == ""
+    by_measure = {check["measure"]: check for check in found["checks"]}
+    square = by_measure["mean square, standard errors off"]
+    assert (square["statistic"], square["passed"]) == (None, False)
+    assert f"this is noise of scale {np.abs(NOISE[:1000]).mean() * 1e307:.4g}" in square["look"]
+
+
+def test_places_are_told_once():
+    """Where to look is told place by place, each once; whole numbers are explained by the mechanism on integers."""
+    noise = default_rng(9).discrete_laplace(2.0, 100_000).astype(np.float64)
+    look = evaluate.verify_noise(noise, epsilon="0.5", sensitivity=1).look
+    assert look[0] == "the mechanism: all differences are whole; perhaps --mechanism discrete-laplace"
+    scale, epsilon = (
+        float(look[1].split(word)[1].split()[0].strip(",")) for word in ("noise of scale ", "of epsilon ")
+    )
+    assert (scale, epsilon) == pytest.approx((2.0, 0.5), rel=0.01)
+    assert look[2].startswith("the shape: ")
+    assert len(look) == 3
+    look = evaluate.verify_noise(NOISE / 2, epsilon="0.5", sensitivity=1).look
+    assert [place.split(":")[0] for place in look] == ["sensitivity or epsilon", "the shape"]

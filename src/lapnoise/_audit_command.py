@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapnoise._console import ExitCode, ProgressBar, guarded, say
+from lapnoise._console import ExitCode, ProgressBar, guarded, say, tell, tell_json
 from lapnoise.errors import InputDataError
 
 if TYPE_CHECKING:
@@ -48,13 +47,13 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
     MECHANISM is laplace, discrete-laplace, gaussian, bounded-laplace or truncated-laplace; numpy-laplace, which is no
     mechanism and breaks its claim; or module:function, a callable that is found on the path or in the current
     directory. It is called with a float64 array of equal values, and with seed=N if it has a parameter of that name,
-    and returns as many numbers, one release of each value, independent of one another.
+    and returns as many numbers, one release of each value, independent of one another. What it prints goes to stderr.
 
     An event is chosen on a quarter of the outputs and counted among the others. The bound exceeds the epsilon of a
     mechanism that keeps its claim once in a million audits at most.
 
     Exit codes: 0 consistent with the claim, 1 claim violated, 2 usage, 3 the callable failed, repeated itself
-    or returned no numbers.
+    or returned no numbers, 4 standard output could not be written.
     """
 
     def run() -> int:
@@ -62,7 +61,8 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
 
         bar = ProgressBar(shown=not quiet and sys.stderr.isatty())
         try:
-            with bar, _modules_beside_the_caller():
+            # What a module or a callable prints is no part of what is found.
+            with bar, _modules_beside_the_caller(), contextlib.redirect_stdout(sys.stderr):
                 found = evaluate.audit(mechanism, progress=bar.show, **given)
         except InputDataError as error:
             say(str(error))
@@ -71,10 +71,10 @@ def audit(mechanism: str, as_json: bool, quiet: bool, **given: Any) -> int:
             say(str(error))
             return ExitCode.USAGE
         if as_json:
-            click.echo(json.dumps(_as_json(found)))
+            tell_json(_as_json(found))
         elif not quiet:
             for name, text in _report(found):
-                click.echo(f"{name:<9}{text}")
+                tell(f"{name:<9}{text}")
         if found.violated:
             say(f"{found.mechanism}: {found.verdict}")
             return ExitCode.UNEXPECTED

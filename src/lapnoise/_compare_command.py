@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING
 
 import click
 
-from lapnoise._console import ExitCode, guarded, say
+from lapnoise._console import ExitCode, guarded, say, tell, tell_json
 
 if TYPE_CHECKING:
     from lapnoise.evaluate import Comparison
@@ -73,11 +72,11 @@ def compare(
             say(str(error))
             return ExitCode.USAGE
         if as_json:
-            click.echo(json.dumps({"comparison": [_as_json(row) for row in rows]}))
+            tell_json({"comparison": [_as_json(row) for row in rows]})
         else:
             lines = [HEADER, *(_cells(row) for row in rows)]
             for line in _markdown(lines) if as_markdown else _aligned(lines):
-                click.echo(line)
+                tell(line)
         return ExitCode.DONE
 
     return guarded(run)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import json
+import math
+import os
 import shutil
 import signal
 import sys
@@ -12,9 +17,20 @@ from typing import Any, Self, TextIO
 
 import click
 
-from lapnoise.errors import LapnoiseWarning
+from lapnoise.errors import LapnoiseWarning, OutputError
 
-__all__ = ["ExitCode", "ProgressBar", "UnexpectedError", "guarded", "printable", "say", "show_warning"]
+__all__ = [
+    "ExitCode",
+    "ProgressBar",
+    "UnexpectedError",
+    "finished",
+    "guarded",
+    "printable",
+    "say",
+    "show_warning",
+    "tell",
+    "tell_json",
+]
 
 
 class ExitCode:
@@ -46,12 +62,15 @@ def guarded(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         say("interrupted")
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        return ExitCode.UNEXPECTED
+    except OutputError as error:
+        # Who reads no further, as head does, need not be told.
+        if not isinstance(error.__cause__, BrokenPipeError):
+            say(str(error))
+        return ExitCode.NO_OUTPUT
     except (ImportError, RuntimeError) as error:
         say(str(error))
         return ExitCode.UNEXPECTED
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # no code of others ends a command, with 0 perhaps
         say(_where(error.__cause__ if isinstance(error, UnexpectedError) and error.__cause__ else error))
         return ExitCode.UNEXPECTED
     finally:
@@ -104,6 +123,42 @@ class ProgressBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def tell(text: str, *, end: str = "\n") -> None:
+    """Print a text on standard output; raise OutputError where that cannot be done."""
+    try:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        click.echo(f"{text}{end}", nl=False)
+    except OSError as error:
+        raise OutputError(f"standard output could not be written: {error.strerror or type(error).__name__}") from error
+
+
+def tell_json(value: Any) -> None:
+    """Print one JSON value; numbers that JSON does not have, NaN and the infinities, become null."""
+    tell(json.dumps(_without_nan(value), allow_nan=False))
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _without_nan(part) for name, part in value.items()}
+    return [_without_nan(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def finished(code: int) -> int:
+    """Return the code to end with, once all that was printed is out; `ExitCode.NO_OUTPUT` where it is not."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        # What could not be written must not be tried again at the end of the process, which would then return 120.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.close()
+        return ExitCode.NO_OUTPUT
+    return code
 
 
 def say(message: str) -> None:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lapnoise._console import ExitCode, ProgressBar, guarded, say
+from lapnoise._experiment_output import print_experiment
 from lapnoise.errors import InputDataError, OutputError
 
 if TYPE_CHECKING:
-    from lapnoise.evaluate.experiments import Experiment, Halving, Statistic, SweepRow
-    from lapnoise.evaluate.query_experiments import QueryErrors, QueryRow
+    from lapnoise.evaluate import Experiment, QueryErrors
 
 __all__ = ["experiment"]
-
-SWEEP_HEADER = ("epsilon", "scale", "mean", "band", "std", "theory", "band", "MSE", "theory", "band")
-COMPOSED_HEADER = ("releases", "epsilon each", "total epsilon", "scale", *SWEEP_HEADER[2:])
-QUERY_HEADER = ("query", "epsilon", "scale", "bias", "RMSE", "theory", "band", "relative", "bounding")
-REVEALING = "computed from the true answers, which it tells: for planning, not for publishing"
 
 
 @click.command()
@@ -37,7 +29,7 @@ REVEALING = "computed from the true answers, which it tells: for planning, not f
 )
 @click.option("--sensitivity", metavar="D", help="L1 sensitivity of the number that is released. Default: 1.")
 @click.option(
-    "--n", metavar="N", type=int, help="Errors drawn for each row: 10000; with --data answers to each query: 200."
+    "--n", metavar="N", help="Errors drawn for each row: 1e4 unless given; with --data answers to each query: 200."
 )
 @click.option(
     "--releases",
@@ -110,7 +102,7 @@ def experiment(epsilons: str, as_json: bool, as_csv: bool, plot: str | None, for
         except (TypeError, ValueError, OverflowError) as error:
             say(str(error))
             return ExitCode.USAGE
-        _print(result, as_json=as_json, as_csv=as_csv)
+        print_experiment(result, as_json=as_json, as_csv=as_csv)
         return ExitCode.DONE
 
     return guarded(run)
@@ -130,11 +122,12 @@ def _verify_options(given: dict[str, Any]) -> None:
 
 def _drawn(epsilons: Sequence[str], given: dict[str, Any], bar: ProgressBar) -> Experiment:
     from lapnoise import evaluate
+    from lapnoise._check import experiment_arguments
 
     return evaluate.experiment(
         epsilons,
         sensitivity="1" if given["sensitivity"] is None else given["sensitivity"],
-        n=10_000 if given["n"] is None else given["n"],
+        n=10_000 if given["n"] is None else experiment_arguments.whole("n", given["n"]),
         releases=given["releases"],
         level=given["level"],
         seed=given["seed"],
@@ -145,6 +138,7 @@ def _drawn(epsilons: Sequence[str], given: dict[str, Any], bar: ProgressBar) -> 
 
 def _on_data(epsilons: Sequence[str], given: dict[str, Any], bar: ProgressBar) -> QueryErrors:
     from lapnoise import evaluate
+    from lapnoise._check import experiment_arguments
     from lapnoise.evaluate._column import read_column
 
     values = read_column(given["data"], given["column"])
@@ -153,175 +147,9 @@ def _on_data(epsilons: Sequence[str], given: dict[str, Any], bar: ProgressBar) -
         given["low"],
         given["high"],
         epsilons=epsilons,
-        n=200 if given["n"] is None else given["n"],
+        n=200 if given["n"] is None else experiment_arguments.whole("n", given["n"]),
         bins=10 if given["bins"] is None else given["bins"],
         level=given["level"],
         seed=given["seed"],
         progress=lambda done, total: bar.show("asked", "answers", done, total),
     )
-
-
-def _print(result: Any, *, as_json: bool, as_csv: bool) -> None:
-    from lapnoise.evaluate import QueryErrors
-
-    on_data = isinstance(result, QueryErrors)
-    if as_json:
-        click.echo(json.dumps(_queries_as_json(result) if on_data else _sweep_as_json(result)))
-    elif as_csv:
-        file = io.StringIO()
-        flat = [_flat(row) for row in (_queries_as_json if on_data else _sweep_as_json)(result)["rows"]]
-        if not on_data:
-            flat += [_flat(row) for row in _sweep_as_json(result)["composed"]]
-        writer = csv.DictWriter(file, list(flat[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(flat)
-        click.echo(file.getvalue(), nl=False)
-    else:
-        for line in _queries_told(result) if on_data else _sweep_told(result):
-            click.echo(line)
-    if on_data:
-        say(REVEALING)
-
-
-def _sweep_told(result: Experiment) -> Iterator[str]:
-    yield f"errors of {result.n:,} releases for each row, sensitivity {result.sensitivity}; bands hold {_share(result)}"
-    yield from _aligned([SWEEP_HEADER, *(_sweep_cells(row) for row in result.rows)])
-    for halving in result.halvings:
-        yield (
-            f"halving epsilon from {halving.epsilon} to {halving.half}: std times {_ratio(halving.std)}, "
-            f"MSE times {_ratio(halving.mse)}"
-        )
-    if result.composed:
-        yield f"the mean of {result.composed[0].releases} releases of one number, and one release for as much:"
-        cells = [(str(row.releases), _short(row.epsilon), *_composed_cells(row)) for row in result.composed]
-        yield from _aligned([COMPOSED_HEADER, *cells])
-
-
-def _queries_told(result: QueryErrors) -> Iterator[str]:
-    yield (
-        f"errors of {result.n:,} answers for each row, values within [{result.low:g}, {result.high:g}], "
-        f"{result.bins} cells; bands hold {_share(result)}"
-    )
-    yield from _aligned([QUERY_HEADER, *(_query_cells(row) for row in result.rows)])
-
-
-def _share(result: Experiment | QueryErrors) -> str:
-    return f"{float(result.level):.6g} of all, each by itself"
-
-
-def _sweep_cells(row: SweepRow) -> tuple[str, ...]:
-    return (_short(row.epsilon), *_statistics(row))
-
-
-def _composed_cells(row: SweepRow) -> tuple[str, ...]:
-    return (_short(row.total_epsilon), *_statistics(row))
-
-
-def _statistics(row: SweepRow) -> tuple[str, ...]:
-    mean = (f"{row.mean.measured:.4g}", _band(row.mean))
-    others = [
-        cell for part in (row.std, row.mse) for cell in (f"{part.measured:.5g}", f"{part.theory:.5g}", _band(part))
-    ]
-    return (f"{row.scale:.5g}", *mean, *others)
-
-
-def _query_cells(row: QueryRow) -> tuple[str, ...]:
-    numbers = (f"{number:.4g}" for number in (row.scale, row.bias, row.rmse.measured, row.rmse.theory))
-    return (row.query, _short(row.epsilon), *numbers, _band(row.rmse), f"{row.relative:.2%}", f"{row.bounding:.4g}")
-
-
-def _band(statistic: Statistic) -> str:
-    return f"{statistic.low:.5g} to {statistic.high:.5g}{'' if statistic.within else ' (!)'}"
-
-
-def _ratio(statistic: Statistic) -> str:
-    return f"{statistic.measured:.4g} (theory {statistic.theory:.4g}, band {_band(statistic)})"
-
-
-def _short(number: Any) -> str:
-    return f"{float(number):.6g}"
-
-
-def _aligned(lines: list[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    for line in lines:
-        yield "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-
-
-def _sweep_as_json(result: Any) -> dict[str, Any]:
-    return {
-        "sensitivity": str(result.sensitivity),
-        "n": result.n,
-        "level": str(result.level),
-        "seed": result.seed,
-        "rows": [_row_as_json(row) for row in result.rows],
-        "halvings": [_halving_as_json(halving) for halving in result.halvings],
-        "composed": [_row_as_json(row) for row in result.composed],
-    }
-
-
-def _row_as_json(row: SweepRow) -> dict[str, Any]:
-    return {
-        "epsilon": str(row.epsilon),
-        "releases": row.releases,
-        "total_epsilon": str(row.total_epsilon),
-        "scale": row.scale,
-        "mean": _statistic_as_json(row.mean),
-        "std": _statistic_as_json(row.std),
-        "mse": _statistic_as_json(row.mse),
-    }
-
-
-def _halving_as_json(halving: Halving) -> dict[str, Any]:
-    return {
-        "epsilon": str(halving.epsilon),
-        "half": str(halving.half),
-        "std": _statistic_as_json(halving.std),
-        "mse": _statistic_as_json(halving.mse),
-    }
-
-
-def _queries_as_json(result: Any) -> dict[str, Any]:
-    rows = [
-        {
-            "query": row.query,
-            "epsilon": str(row.epsilon),
-            "scale": row.scale,
-            "bias": row.bias,
-            "rmse": _statistic_as_json(row.rmse),
-            "relative": row.relative if row.relative < float("inf") else None,
-            "bounding": row.bounding,
-        }
-        for row in result.rows
-    ]
-    return {
-        "low": result.low,
-        "high": result.high,
-        "bins": result.bins,
-        "n": result.n,
-        "level": str(result.level),
-        "seed": result.seed,
-        "note": REVEALING,
-        "rows": rows,
-    }
-
-
-def _statistic_as_json(statistic: Statistic) -> dict[str, Any]:
-    return {
-        "measured": statistic.measured,
-        "theory": statistic.theory,
-        "low": statistic.low,
-        "high": statistic.high,
-        "within": statistic.within,
-    }
-
-
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        if isinstance(value, dict):
-            flat[name] = value["measured"]
-            flat.update({f"{name}_{part}": value[part] for part in ("theory", "low", "high", "within")})
-        else:
-            flat[name] = value
-    return flat

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapnoise._console import ExitCode, guarded, printable, say
+from lapnoise._console import ExitCode, guarded, printable, say, tell, tell_json
 from lapnoise.errors import LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
@@ -60,17 +60,17 @@ def show(path: str, as_json: bool) -> int:
 
         facts = _facts(PrivacyLedger.open(path), path)
         if as_json:
-            click.echo(json.dumps(facts))
+            tell_json(facts)
             return ExitCode.DONE
         for name in ("total", "spent", "remaining"):
-            click.echo(f"{name}: {_told(facts[name])}")
-        click.echo(f"entries: {facts['entries']}, of which {facts['reserved']} reserved without a result")
+            tell(f"{name}: {_told(facts[name])}")
+        tell(f"entries: {facts['entries']}, of which {facts['reserved']} reserved without a result")
         for entry in facts["latest"]:
             told = f"  {entry['number']}: {entry['time']}, {entry['label']!r}, {_told(entry)}, {entry['state']}"
-            click.echo(printable(told))
+            tell(printable(told))
         for name, epsilon in facts.get("tighter", {}).items():
-            click.echo(f"spent, by {name}: epsilon {epsilon:.9g} for delta {facts['total']['delta']}")
-        click.echo(f"head: {facts['head']} (entries and recorded results, and their hash)")
+            tell(f"spent, by {name}: epsilon {epsilon:.9g} for delta {facts['total']['delta']}")
+        tell(f"head: {facts['head']} (entries and recorded results, and their hash)")
         return ExitCode.DONE
 
     return _answered(run)
@@ -91,21 +91,19 @@ def verify(path: str, head: str | None, as_json: bool) -> int:
         expected = None if head is None else Head(*ledger_arguments.ledger_head(head))
         found = verify_file(ledger_arguments.ledger_path(path), 30.0, expected)
         if as_json:
-            click.echo(
-                json.dumps(
-                    {
-                        "file": path,
-                        "ok": found.ok,
-                        "problems": list(found.problems),
-                        "head": None if found.head is None else str(found.head),
-                    }
-                )
+            tell_json(
+                {
+                    "file": path,
+                    "ok": found.ok,
+                    "problems": list(found.problems),
+                    "head": None if found.head is None else str(found.head),
+                }
             )
         else:
             for problem in found.problems:
                 say(f"{path}: {problem}")
             if found.ok:
-                click.echo(printable(f"{path}: nothing is wrong; head {found.head}"))
+                tell(printable(f"{path}: nothing is wrong; head {found.head}"))
         return ExitCode.DONE if found.ok else ExitCode.BAD_INPUT
 
     return _answered(run)
@@ -125,13 +123,13 @@ def export(path: str, as_csv: bool, as_json: bool) -> int:
 
         entries = [entry.to_dict() for entry in PrivacyLedger.open(path).entries()]
         if as_json:
-            click.echo(json.dumps(entries))
+            tell_json(entries)
             return ExitCode.DONE
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerow(_COLUMNS)
         table.writerows([_cell(entry[name]) for name in _COLUMNS] for entry in entries)
-        click.echo(text.getvalue(), nl=False)
+        tell(text.getvalue(), end="")
         return ExitCode.DONE
 
     return _answered(run)

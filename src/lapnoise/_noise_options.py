@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapnoise._console import printable, say
+from lapnoise._console import printable, say, tell, tell_json
 
 if TYPE_CHECKING:
     from lapnoise.files import Receipt
@@ -60,7 +59,7 @@ def noise_options(given: dict[str, Any]) -> dict[str, Any]:
 def print_receipt(receipt: Receipt, *, as_json: bool, quiet: bool) -> None:
     """Print a receipt: one JSON object on stdout, or lines on stderr; those of a dry run on stdout."""
     if as_json:
-        click.echo(json.dumps(receipt.to_dict()))
+        tell_json(receipt.to_dict())
         return
     if quiet:
         return
@@ -88,7 +87,7 @@ def print_receipt(receipt: Receipt, *, as_json: bool, quiet: bool) -> None:
     ]
     for line in lines:
         if receipt.dry_run:
-            click.echo(printable(line))
+            tell(printable(line))
         else:
             say(line)
 

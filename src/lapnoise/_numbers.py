@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["MAX_DECIMAL_EXPONENT", "SquareRoot", "as_printed", "as_stored", "fraction_down", "fraction_up"]
+__all__ = ["MAX_DECIMAL_EXPONENT", "SquareRoot", "as_printed", "as_stored", "as_text", "fraction_down", "fraction_up"]
 
 MAX_DECIMAL_EXPONENT = 10_000
 """The largest power of ten that text or a Decimal may carry."""
@@ -43,6 +43,19 @@ def as_stored(value: Any) -> Fraction | None:
         # Not through float(): a long double may lie above its nearest float.
         return Fraction(*value.as_integer_ratio()) if np.isfinite(value) else None
     return _exact(value)
+
+
+def as_text(number: Fraction) -> str:
+    """Return a number as it was meant: a decimal where it is a short one, else the fraction, or what it is about."""
+    if number and not Fraction(10) ** -300 < abs(number) < Fraction(10) ** 300:
+        short = f"{(Decimal(number.numerator) / Decimal(number.denominator)).normalize():.12g}"
+    else:
+        short = f"{float(number):.12g}"
+    if Fraction(short) == number:
+        return short
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) < 64 and len(str(number)) <= 20:
+        return str(number)
+    return f"about {short}"
 
 
 def fraction_up(value: Fraction) -> float:

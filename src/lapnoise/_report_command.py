@@ -43,7 +43,7 @@ __all__ = ["report"]
 def report(target: str, force: bool, quiet: bool, **given: Any) -> int:
     """Write one page about a mechanism: what it guarantees, how large its noise is, and that it does what it says.
 
-    OUT.html asks for nothing from elsewhere, and may be attached to a release. It takes some 20 seconds and needs the
+    OUT.html asks for nothing from elsewhere, and may be attached to a release. It takes some seconds and needs the
     extra plots. Without --data it tells nothing of any data, and costs no epsilon.
 
     Exit codes: 0 done; 1 a check or the audit failed, which the page says, or matplotlib is missing; 2 usage; 3 bad

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lapnoise._console import ExitCode, guarded, say
+from lapnoise._console import ExitCode, guarded, say, tell, tell_json
 from lapnoise.errors import InputDataError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ HEADER = ("", "subject", "tested", "statistic", "is", "at most", "false alarms")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print only what failed, and where to look.")
 def verify(full: bool, noise: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Test the installed sampler on this machine: exit code 0 if all is well, 1 if not.
+    """Test the installed sampler on this machine: exit code 0 if all is well, 1 if not, 4 if that cannot be printed.
 
     Known answers, exact noise against integer arithmetic, distributions at several scales and types, threads and
     forks, and budget arithmetic. Every line says what was tested, the statistic, its threshold and how often a right
@@ -70,7 +69,7 @@ def verify(full: bool, noise: str | None, as_json: bool, quiet: bool, **given: A
             say(str(error))
             return ExitCode.USAGE
         if as_json:
-            click.echo(json.dumps(_as_json(found)))
+            tell_json(_as_json(found))
         else:
             _print(found, quiet)
         return ExitCode.DONE if found.passed else ExitCode.UNEXPECTED
@@ -91,14 +90,10 @@ def _installed(full: bool, given: dict[str, Any], quiet: bool) -> Verification:
 
 
 def _recorded(path: str, given: dict[str, Any]) -> Verification:
-    from pathlib import Path
-
     from lapnoise import evaluate
-    from lapnoise.evaluate._column import read_column
+    from lapnoise.evaluate._column import read_noise
 
-    if Path(path).suffix.lower() != ".npy":
-        raise ValueError(f"noise must be an NPY file, got {path!r}")
-    differences = read_column(path, None)
+    differences = read_noise(path)
     mechanism = given["mechanism"] or "laplace"
     return evaluate.verify_noise(
         differences,
@@ -114,16 +109,14 @@ def _print(found: Verification, quiet: bool) -> None:
     if len(lines) > 1:
         widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
         for line in lines:
-            click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+            tell("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     if found.passed:
         if not quiet:
-            click.echo(
-                f"{len(found.checks)} checks passed; a right sampler fails one run in {1 / found.false_alarm:,.0f}"
-            )
+            tell(f"{len(found.checks)} checks passed; a right sampler fails one run in {1 / found.false_alarm:,.0f}")
         return
-    click.echo(f"{len(found.failed)} of {len(found.checks)} checks FAILED. Look at, the first first:")
+    tell(f"{len(found.failed)} of {len(found.checks)} checks FAILED. Look here, in this order:")
     for place in found.look:
-        click.echo(f"  {place}")
+        tell(f"  {place}")
 
 
 def _cells(check: Check) -> tuple[str, ...]:
@@ -150,7 +143,7 @@ def _as_json(found: Verification) -> dict[str, Any]:
             "threshold": check.threshold,
             "false_alarm": check.false_alarm,
             "passed": check.passed,
-            "look": "" if check.passed else check.look,
+            "look": "" if check.passed else check.look.replace("\n", "; "),
         }
         for check in found.checks
     ]

@@ -6,7 +6,6 @@ is imported inside it, so that help and usage errors answer at once.
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from collections.abc import Sequence
@@ -16,7 +15,17 @@ import click
 
 from lapnoise._audit_command import audit
 from lapnoise._compare_command import compare
-from lapnoise._console import ExitCode, ProgressBar, UnexpectedError, guarded, say, show_warning
+from lapnoise._console import (
+    ExitCode,
+    ProgressBar,
+    UnexpectedError,
+    finished,
+    guarded,
+    say,
+    show_warning,
+    tell,
+    tell_json,
+)
 from lapnoise._experiment_command import experiment
 from lapnoise._ledger_commands import ledger_commands
 from lapnoise._noise_options import noise_options, print_receipt
@@ -66,7 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return ExitCode.USAGE
         except (click.Abort, KeyboardInterrupt):
             return ExitCode.INTERRUPTED
-    return code if isinstance(code, int) else ExitCode.DONE
+        except SystemExit:  # Click's own, where nobody reads the help
+            code = ExitCode.NO_OUTPUT
+        except OSError as error:  # the same, on a full disk
+            say(f"standard output could not be written: {error.strerror or type(error).__name__}")
+            code = ExitCode.NO_OUTPUT
+    return finished(code if isinstance(code, int) else ExitCode.DONE)
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -278,10 +292,10 @@ def doctor(as_json: bool) -> int:
 
         facts = examine()
         if as_json:
-            click.echo(json.dumps(facts))
+            tell_json(facts)
         else:
             for name, value in facts.items():
-                click.echo(f"{name.replace('_', ' ')}: {_plain(value)}")
+                tell(f"{name.replace('_', ' ')}: {_plain(value)}")
         return ExitCode.DONE
 
     return guarded(run)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise._check._rules import count, integer, pair, shown
-from lapnoise._containers import Foreign, is_frame
+from lapnoise._containers import Foreign, is_frame, missing_in, unwrap
 
 __all__ = [
     "FLOAT32",
@@ -24,6 +24,7 @@ __all__ = [
     "dtype",
     "finite",
     "finite_values",
+    "floats",
     "infinite_value",
     "integer_clamp",
     "integer_values",
@@ -85,6 +86,15 @@ def values(value: Any) -> NDArray[Any]:
     if isinstance(value, list | tuple):
         _no_rounded_integer(value)
     return _real_array("values", as_float("values", value) if isinstance(value, Fraction | Decimal) else value)
+
+
+def floats(value: Any) -> NDArray[np.float64]:
+    """Return a column or array of real numbers as float64 of its own, missing ones (masked, null) as NaN."""
+    missing = np.ma.getmaskarray(value) if isinstance(value, np.ma.MaskedArray) else missing_in(value)
+    array = values(unwrap(value)[0]).astype(np.float64)
+    if missing is not None:
+        array[missing] = np.nan
+    return array
 
 
 def integer_values(value: Any) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from lapnoise.errors import InputDataError
 __all__ = [
     "draws",
     "end",
+    "float_scale",
     "imported",
     "inputs",
     "missing_terms",
@@ -31,6 +32,7 @@ __all__ = [
     "subject_name",
     "told_apart",
     "whole_inputs",
+    "whole_neighbours",
 ]
 
 LEAST_DRAWS = 1_000
@@ -119,7 +121,8 @@ def whole_inputs(values: tuple[float, float], name: str) -> tuple[int, int]:
 def own(name: str, given: Fraction | None, of_its_own: Fraction, kind: str) -> Fraction:
     """Return what a mechanism has; refuse anything else that was given beside it."""
     if given is not None and given != of_its_own:
-        raise ValueError(f"{name} must be that of the {kind}, {_near(of_its_own)}, or left out, got {_near(given)}")
+        theirs, its = _numbers.as_text(given), _numbers.as_text(of_its_own)
+        raise ValueError(f"{name} must be that of the {kind}, {its}, or left out, got {theirs}")
     return of_its_own
 
 
@@ -133,17 +136,30 @@ def told_apart(values: tuple[float, float], low: Fraction, high: Fraction) -> No
     one, other = (min(max(Fraction(value), low), high) for value in values)
     if one == other:
         raise ValueError(
-            f"inputs must differ within low and high, {_near(low)} and {_near(high)}, "
+            f"inputs must differ within low and high, {_numbers.as_text(low)} and {_numbers.as_text(high)}, "
             f"got {values[0]!r} and {values[1]!r}"
         )
 
 
-def _near(exact: Fraction) -> str:
-    try:
-        near = float(exact)
-    except OverflowError:
-        return shown(exact)
-    return repr(near) if exact in (Fraction(near), Fraction(repr(near))) else shown(exact)
+def whole_neighbours(sensitivity: Fraction) -> tuple[int, int]:
+    """Return two integers as far apart as a sensitivity allows; one below 1 allows none."""
+    if sensitivity < 1:
+        raise ValueError(
+            f"sensitivity must be at least 1 for discrete-laplace, got {_numbers.as_text(sensitivity)}: integers that "
+            "differ are 1 apart"
+        )
+    return 0, sensitivity.numerator // sensitivity.denominator
+
+
+def float_scale(sensitivity: Fraction, epsilon: Fraction, name: str) -> float:
+    """Return sensitivity / epsilon as a float, which it must be for what draws in floats."""
+    scale = sensitivity / epsilon
+    if not Fraction(10) ** -300 <= scale <= Fraction(10) ** 300:
+        raise OverflowError(
+            f"sensitivity / epsilon must lie between 1e-300 and 1e300 for {name}, got sensitivity "
+            f"{_numbers.as_text(sensitivity)} and epsilon {_numbers.as_text(epsilon)}"
+        )
+    return float(scale)
 
 
 def no_domain(low: Any, high: Any, name: str) -> None:
@@ -155,7 +171,7 @@ def no_domain(low: Any, high: Any, name: str) -> None:
 def no_delta(delta: Fraction, name: str) -> None:
     """Refuse a delta for a mechanism that claims none."""
     if delta:
-        raise ValueError(f"delta must be 0 for {name}, which claims none, got {shown(delta)}")
+        raise ValueError(f"delta must be 0 for {name}, which claims none, got {_numbers.as_text(delta)}")
 
 
 def missing_terms(name: str, needed: str, *given: Any) -> None:
@@ -165,15 +181,23 @@ def missing_terms(name: str, needed: str, *given: Any) -> None:
 
 
 def outputs(value: Any, size: int, name: str) -> NDArray[np.float64]:
-    """Return what a callable made of ``size`` values as contiguous float64."""
+    """Return what a callable made of ``size`` values as contiguous float64, each of them exactly."""
+    if np.ma.is_masked(value):
+        raise InputDataError(f"{name} must return a number for each value, got masked ones")
     array = np.asarray(value)
     if array.shape != (size,):
         raise InputDataError(f"{name} must return an array of the shape of its values, ({size},), got {array.shape}")
     if array.dtype.kind not in "fiub":
         raise InputDataError(f"{name} must return numbers, got dtype {array.dtype}")
-    floats = np.ascontiguousarray(array, np.float64)
+    with np.errstate(over="ignore"):
+        floats = np.ascontiguousarray(array, np.float64)
     if np.isnan(floats).any():
         raise InputDataError(f"{name} must not return NaN")
+    if not _kept(value, array, floats):
+        raise InputDataError(
+            f"{name} must return numbers that float64 holds exactly, got {array.dtype} that it rounds: return how far "
+            "they are from a constant"
+        )
     return floats
 
 
@@ -189,3 +213,14 @@ def one_for_all(name: str) -> NoReturn:
     raise InputDataError(
         f"{name} must draw for each value: the outputs of a call are all the same, and those of another call others"
     )
+
+
+def _kept(value: Any, array: NDArray[Any], floats: NDArray[np.float64]) -> bool:
+    """Return whether no number was rounded to a float: an audit looks at single bits."""
+    if isinstance(value, list | tuple):  # of which NumPy rounds integers among floats
+        return bool(list(value) == floats.tolist())
+    if array.dtype.kind == "f":
+        return array.dtype.itemsize <= 8 or bool((floats == array).all())
+    large = np.abs(floats) >= 2.0**53
+    # Python compares integers with floats exactly.
+    return array.dtype.kind == "b" or bool(array[large].tolist() == floats[large].tolist())

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise._check._arrays import values
+from lapnoise._check._arrays import floats
 from lapnoise._check._rules import shown
 from lapnoise.errors import InputDataError
 
-__all__ = ["axes", "bench_group", "bench_rows", "curves", "drawn", "no_law", "noise", "noise_scale"]
+__all__ = ["axes", "bench_group", "bench_rows", "curves", "drawn", "no_law", "no_second_law", "noise", "noise_scale"]
 
 LEAST_NOISE = 100
 
@@ -29,14 +29,21 @@ def axes(value: Any) -> Any:
 
 def noise(value: Any) -> NDArray[np.float64]:
     """Return draws of noise as finite floats, enough of them for a histogram."""
-    array = values(value).reshape(-1).astype(np.float64)
+    array = floats(value).reshape(-1)
     if array.size < LEAST_NOISE:
         raise ValueError(f"noise must hold at least {LEAST_NOISE} draws, or be a mechanism, got {array.size}")
     if not np.isfinite(array).all():
-        raise ValueError(f"noise must be finite, got {int(np.count_nonzero(~np.isfinite(array)))} others")
+        wrong = int(np.count_nonzero(~np.isfinite(array)))
+        raise ValueError(f"noise must be finite, got {wrong} of {array.size} that are missing, NaN or infinite")
     if not array.any():
         raise ValueError("noise must not be 0 throughout")
     return array
+
+
+def no_second_law(mechanism: Any) -> None:
+    """Refuse to say what draws of a mechanism come from."""
+    if mechanism is not None:
+        raise ValueError(f"mechanism must be left out where noise is a mechanism itself, got {shown(mechanism)}")
 
 
 def drawn(value: Any) -> int:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from lapnoise._check._rules import shown
+from lapnoise._numbers import as_text
 
-__all__ = ["column_name", "data_bounds", "mechanism_name", "page_name", "title", "whole_neighbours"]
+__all__ = ["both_bounds", "column_name", "data_bounds", "mechanism_name", "page_name", "ratio", "title"]
 
 LONGEST = 500
 SUFFIXES = (".html", ".htm")
@@ -45,11 +46,20 @@ def page_name(path: Any) -> Path:
     return found
 
 
-def whole_neighbours(sensitivity: Fraction) -> tuple[int, int]:
-    """Return two integers as far apart as a sensitivity allows; one below 1 allows none."""
-    if sensitivity < 1:
-        raise ValueError(f"sensitivity must be at least 1 for discrete-laplace, got {sensitivity}")
-    return 0, sensitivity.numerator // sensitivity.denominator
+def both_bounds(low: Any, high: Any) -> None:
+    """Refuse one bound without the other."""
+    if (low is None) != (high is None):
+        given, value = ("low", low) if high is None else ("high", high)
+        raise ValueError(f"low and high must be given together, got {given} {shown(value)} alone")
+
+
+def ratio(sensitivity: Fraction, epsilon: Fraction) -> None:
+    """Refuse noise of which a report could not show squared errors, from a quarter of epsilon to four times as much."""
+    if not Fraction(10) ** -130 <= sensitivity / epsilon <= Fraction(10) ** 130:
+        raise OverflowError(
+            "sensitivity / epsilon must lie between 1e-130 and 1e130 for a report, so that squared errors are floats, "
+            f"got sensitivity {as_text(sensitivity)} and epsilon {as_text(epsilon)}"
+        )
 
 
 def _line(name: str, value: Any) -> str:

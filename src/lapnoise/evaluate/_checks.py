@@ -25,7 +25,7 @@ class Check:
     false_alarm : float
         How often a right sampler fails it; 0 where it is exact.
     look : str
-        Where to look if it fails.
+        Where to look if it fails: one place a line.
     """
 
     subject: str

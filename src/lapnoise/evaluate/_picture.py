@@ -32,7 +32,7 @@ def verify_picture(path: str, force: bool) -> None:
         raise ValueError(f"plot must be a file that ends in {', '.join(SUFFIXES)}, got {path!r}")
     verify_matplotlib()
     # No source is read: the target is compared with a name that is no file.
-    refuse_unsafe_target(target, target / "none", force=force)
+    refuse_unsafe_target(target, target / "none", force=force, stream=False)
 
 
 def save_sweep(result: Any, path: str, force: bool) -> None:

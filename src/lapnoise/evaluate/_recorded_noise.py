@@ -21,6 +21,7 @@ MEAN_LOOK = (
     "a bias: results clipped or made non-negative after noise, rounding to one side, or other true values than those "
     "that were noised"
 )
+WHOLE_LOOK = "the mechanism: all differences are whole; perhaps --mechanism discrete-laplace"
 SHAPE_LOOK = (
     "the shape: an average of several releases (epsilon reused), another noise than Laplace, or draws of several "
     "scales mixed together"
@@ -34,12 +35,16 @@ def recorded_noise(
 ) -> Iterator[Check | Statistic]:
     """Yield statistics of the noise beside the law of scale sensitivity / epsilon, each with where to look."""
     scale = float(sensitivity / epsilon)
-    size_look = _size_look(noise, float(epsilon), float(sensitivity), discrete)
+    # Beyond 2^53 all floats are whole.
+    whole = bool((noise == np.floor(noise)).all()) and 0 < float(np.abs(noise).max()) < 2.0**53
+    size_look = _size_look(noise, float(epsilon), float(sensitivity), discrete or whole)
+    if whole and not discrete:
+        size_look = f"{WHOLE_LOOK}\n{size_look}"
     looks = {
-        "Kolmogorov-Smirnov distance": f"{size_look}; {SHAPE_LOOK}",
+        "Kolmogorov-Smirnov distance": f"{size_look}\n{SHAPE_LOOK}",
         "mean, standard errors off": MEAN_LOOK,
         "mean magnitude, standard errors off": size_look,
-        "mean square, standard errors off": f"{size_look}; {SHAPE_LOOK}",
+        "mean square, standard errors off": f"{size_look}\n{SHAPE_LOOK}",
         "signs, standard errors off": SIGN_LOOK,
     }
     law = discrete_law(scale) if discrete else continuous_law()
@@ -54,13 +59,14 @@ def recorded_noise(
         yield exact(SUBJECT, tested, "differences that are not whole", fractions, look)
 
 
-def _size_look(noise: NDArray[np.float64], epsilon: float, sensitivity: float, discrete: bool) -> str:
+def _size_look(noise: NDArray[np.float64], epsilon: float, sensitivity: float, whole: bool) -> str:
     """Say of which epsilon and of which sensitivity noise of this size would be."""
-    size = float(np.abs(noise).mean())
-    if size == 0.0 or not math.isfinite(size):
+    largest = float(np.abs(noise).max())
+    if largest == 0.0:
         return "the noise: there is none"
+    size = largest * float(np.abs(noise / largest).mean())  # of numbers whose sum is beyond the floats too
     # E abs(k) = 1 / sinh(1 / t) on the integers.
-    scale = 1.0 / math.asinh(1.0 / size) if discrete else size
+    scale = 1.0 / math.asinh(1.0 / size) if whole else size
     return (
         f"sensitivity or epsilon: this is noise of scale {scale:.4g}, as of epsilon {sensitivity / scale:.4g} at "
         f"sensitivity {sensitivity:g}, or of sensitivity {scale * epsilon:.4g} at epsilon {epsilon:g}"

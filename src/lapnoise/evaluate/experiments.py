@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,11 +46,14 @@ class Curve:
     name : str
         What it is.
     points : tuple of (float, Statistic)
-        Epsilon, and the statistic there.
+        Epsilon that is spent in all, and the statistic there.
+    statistic : str
+        What the statistic is.
     """
 
     name: str
     points: tuple[tuple[float, Statistic], ...]
+    statistic: str = "root mean squared error"
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,16 @@ class Experiment:
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """Standard deviation of the errors against epsilon, for pictures."""
-        return (Curve("standard deviation", tuple((float(row.epsilon), row.std) for row in self.rows)),)
+        """Standard deviation of the errors against the epsilon that is spent, for pictures.
+
+        With ``releases`` there are two: of single releases, and of means.
+        """
+        name = "standard deviation"
+        if not self.composed:
+            return (_curve(name, self.rows),)
+        single = [row for row in (*self.rows, *self.composed) if row.releases == 1]
+        means = [row for row in self.composed if row.releases > 1]
+        return _curve("one release", single), _curve(f"mean of {means[0].releases} releases", means)
 
     @property
     def halvings(self) -> tuple[Halving, ...]:
@@ -143,6 +154,10 @@ class Experiment:
             )
 
         return Halving(whole.epsilon, half.epsilon, ratio("std", reach / 2), ratio("mse", reach))
+
+
+def _curve(name: str, rows: Sequence[SweepRow]) -> Curve:
+    return Curve(name, tuple((float(row.total_epsilon), row.std) for row in rows), "standard deviation")
 
 
 def experiment(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lapnoise import _check, queries
 from lapnoise._check import experiment_arguments
 from lapnoise.errors import SeededNoiseWarning
-from lapnoise.evaluate._statistics import discrete_law, mean_band, square_moments
+from lapnoise.evaluate._statistics import CONTINUOUS_FROM, discrete_law, mean_band, square_moments
 from lapnoise.evaluate.experiments import EPSILONS, LEVEL, Curve, Statistic
 from lapnoise.generator import Generator, default_rng
 
@@ -46,7 +46,8 @@ class QueryRow:
     relative : float
         rmse over the size of the true answer, or of the mean cell of a histogram; inf where that is 0.
     bounding : float
-        What bounding the values to [low, high] itself changed in the true answer, at no epsilon.
+        What bounding the values to [low, high] itself changed in the true answer, at no epsilon; infinite, or NaN,
+        where the sum of the values as they are is.
     """
 
     query: str
@@ -148,11 +149,11 @@ def query_errors(
     """
     asked = experiment_arguments.epsilons(epsilons)
     least, most = map(float, _check.bounds(low, high))
+    experiment_arguments.answers(asked, least, most)
     column = experiment_arguments.one_column(values)
-    times, cells = experiment_arguments.repeats("n", n), _check.count("bins", bins, least=1)
+    times, edges = experiment_arguments.repeats("n", n), experiment_arguments.cells(least, most, bins)
     confidence = _check.level(level)
     rng = default_rng(seed, rounds=20)
-    edges = np.linspace(least, most, cells + 1)
     truth = _Truth(column[~np.isnan(column)], least, most, edges)
     rows: list[QueryRow] = []
     total = len(QUERIES) * len(asked) * times
@@ -168,7 +169,7 @@ def query_errors(
                 if progress is not None:
                     progress(len(rows) * times + len(errors), total)
             rows.append(_row(query, epsilon, answer, np.concatenate(errors), truth, float(1 - confidence)))
-    return QueryErrors(least, most, cells, times, confidence, seed, tuple(rows))
+    return QueryErrors(least, most, edges.size - 1, times, confidence, seed, tuple(rows))
 
 
 class _Truth:
@@ -186,11 +187,15 @@ class _Truth:
             "mean": mean,
             "histogram": np.histogram(present, edges)[0],  # values beyond the edges are in no cell
         }
-        whole = math.fsum(present.tolist()) if np.isfinite(present).all() else float(present.sum())
+        # Beyond the floats, or of infinities: infinite, or NaN where there are both.
+        beyond = not float(np.abs(present).max()) < 1e308 / self.n
+        with np.errstate(over="ignore", invalid="ignore"):
+            whole = float(present.sum()) if beyond else math.fsum(present.tolist())
+            mean_of_all = float((present / self.n).sum()) if beyond else whole / self.n
         self.bounding = {
             "count": 0.0,
             "sum": self.bounded["sum"] - whole,
-            "mean": mean - whole / self.n,
+            "mean": mean - mean_of_all,
             "histogram": float(self.bounded["histogram"].sum() - self.n),
         }
 
@@ -229,7 +234,8 @@ def _row(
         theory = answer.standard_error
     # Counts are integers, whose noise has heavier tails in units of its deviation the larger epsilon is; a mean's are
     # lighter than those of Laplace noise, so that its band is on the wide side.
-    squares = discrete_law(answer.scale).powers[2] if query in ("count", "histogram") else square_moments(1)
+    integers = query in ("count", "histogram") and answer.scale < CONTINUOUS_FROM
+    squares = discrete_law(answer.scale).powers[2] if integers else square_moments(1)
     low, high = (max(end / squares.mean, 0.0) for end in mean_band(squares, errors.size, alpha))
     rmse = math.sqrt(float(np.mean(errors**2)))
     size = truth.size(query)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lapnoise import _check
 from lapnoise._check import experiment_arguments
 from lapnoise.evaluate._checks import Check, Statistic, exact
@@ -58,7 +60,7 @@ class Verification:
     @property
     def look(self) -> tuple[str, ...]:
         """Where to look, once for each place, in the order of the checks: an early failure may explain later ones."""
-        return tuple(dict.fromkeys(check.look for check in self.failed))
+        return tuple(dict.fromkeys(place for check in self.failed for place in check.look.split("\n")))
 
 
 def verify(
@@ -158,14 +160,16 @@ def verify_noise(
     scale = delta1 / claimed
     experiment_arguments.squares(float(scale) if scale < Fraction(10) ** 300 else 1e300)
     alpha = experiment_arguments.false_alarm(false_alarm)
-    return _judged(list(recorded_noise(differences, claimed, delta1, discrete)), alpha)
+    # Squares beyond the floats are infinite, which passes nothing.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _judged(list(recorded_noise(differences, claimed, delta1, discrete)), alpha)
 
 
 def _all_of(subject: str, part: Callable[[], Iterable[Check | Statistic]]) -> Iterator[Check | Statistic]:
     try:
         yield from part()
     except Exception as error:  # a sampler that raises has failed, and the other parts still have something to say
-        look = f"{UNEXPECTED_LOOK}: {type(error).__name__}: {error}"
+        look = " ".join(f"{UNEXPECTED_LOOK}: {type(error).__name__}: {error}".split())
         yield exact(subject, "the tests of this part run to their end", "errors", 1, look)
 
 

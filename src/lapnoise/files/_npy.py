@@ -22,7 +22,7 @@ from lapnoise.files._source import Source
 from lapnoise.files._target import Target
 from lapnoise.files._terms import Terms
 
-__all__ = ["CHUNK_VALUES", "MAPPED_VALUES", "NpyFile"]
+__all__ = ["CHUNK_VALUES", "MAPPED_VALUES", "NpyFile", "read_header", "refuse_rest"]
 
 CHUNK_VALUES = 1 << 15
 """How many values are read at a time, without effect on the result; 256 KiB stay in the cache, and on the heap."""
@@ -127,29 +127,10 @@ class NpyFile:
         return self._dtype if self._dtype.kind == "f" else output_dtype(self._dtype, whole=self._whole)
 
     def _read_header(self) -> None:
-        try:
-            version = npy_format.read_magic(self._source)
-        except ValueError:
-            raise InputDataError("the file does not begin as an NPY file does") from None
-        if version not in ((1, 0), (2, 0), (3, 0)):
-            raise InputDataError(f"the file has version {version[0]}.{version[1]} of the NPY format; 1 to 3 are read")
-        # Version 3 differs from 2 in the encoding of field names alone, and records are refused.
-        read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
-        try:
-            self._shape, self._fortran, self._dtype = read(self._source)
-        except (ValueError, TypeError, SyntaxError):
-            raise InputDataError("the header of the NPY file cannot be read") from None
-        kind, width = self._dtype.kind, self._dtype.itemsize
-        if not (kind in "iu" or (kind == "f" and width in (4, 8))):
-            name = "records" if kind == "V" else str(self._dtype)
-            raise InputDataError(f"the array must be of float32, float64 or integers, got {name}")
-        if self._whole and kind == "f":
+        self._shape, self._fortran, self._dtype = read_header(self._source)
+        if self._whole and self._dtype.kind == "f":
             raise InputDataError(f"the array must be of integers for discrete noise, got {self._dtype.name}")
         self._offset = self._source.tell()
-        expected = self._offset + self._size * width
-        size = self._source.size
-        if min(self._shape, default=0) < 0 or size < expected:
-            raise InputDataError(f"the file ends early: it has {size} bytes, its header promises {expected}")
 
     def _header_for_target(self) -> bytes:
         buffer = io.BytesIO()
@@ -181,8 +162,7 @@ class NpyFile:
         raise InputDataError(f"index ({shown}), flat index {flat}, has {kind}, where {wanted} must stand{advice}")
 
     def _refuse_rest(self) -> None:
-        if self._source.read(1):
-            raise InputDataError("the file has bytes after its array")
+        refuse_rest(self._source)
 
     def _noise_mapped(self, target: Target, offset: int, cell_noise: CellNoise, done: Done) -> Contents:
         source_map = mmap.mmap(self._source.fileno(), 0, access=mmap.ACCESS_READ)
@@ -209,6 +189,42 @@ class NpyFile:
         self._source.digest_whole()
         target.digest_map(target_map)
         return self._contents(missing)
+
+
+def read_header(source: Source) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read the header of an NPY file and return shape, whether the order is Fortran's, and dtype.
+
+    Raises
+    ------
+    InputDataError
+        If the file is no NPY file of float32, float64 or integers, or shorter than its header says.
+    """
+    try:
+        version = npy_format.read_magic(source)
+    except ValueError:
+        raise InputDataError("the file does not begin as an NPY file does") from None
+    if version not in ((1, 0), (2, 0), (3, 0)):
+        raise InputDataError(f"the file has version {version[0]}.{version[1]} of the NPY format; 1 to 3 are read")
+    # Version 3 differs from 2 in the encoding of field names alone, and records are refused.
+    read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
+    try:
+        shape, fortran, dtype = read(source)
+    except (ValueError, TypeError, SyntaxError):
+        raise InputDataError("the header of the NPY file cannot be read") from None
+    kind, width = dtype.kind, dtype.itemsize
+    if not (kind in "iu" or (kind == "f" and width in (4, 8))):
+        name = "records" if kind == "V" else str(dtype)
+        raise InputDataError(f"the array must be of float32, float64 or integers, got {name}")
+    expected = source.tell() + math.prod(shape) * width
+    if min(shape, default=0) < 0 or source.size < expected:
+        raise InputDataError(f"the file ends early: it has {source.size} bytes, its header promises {expected}")
+    return shape, fortran, dtype
+
+
+def refuse_rest(source: Source) -> None:
+    """Refuse bytes behind an array."""
+    if source.read(1):
+        raise InputDataError("the file has bytes after its array")
 
 
 def _read_as(kind: np.dtype[Any]) -> np.dtype[Any]:

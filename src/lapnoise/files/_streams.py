@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import sys
 import tempfile
@@ -37,6 +39,8 @@ class StandardOutput(Output):
 
     def _commit(self) -> None:
         try:
+            if sys.stdout is None:  # closed before the process began
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             self._spool.seek(0)
             shutil.copyfileobj(self._spool, sys.stdout.buffer, _COPIED_BYTES)
             sys.stdout.buffer.flush()

@@ -39,7 +39,7 @@ MARK = ".lapnoise-"
 _LONGEST_NAME = 200
 
 
-def refuse_unsafe_target(path: Path, source: Path, *, force: bool) -> None:
+def refuse_unsafe_target(path: Path, source: Path, *, force: bool, stream: bool = True) -> None:
     """Refuse a target that would destroy something, or that cannot be made, before anything is drawn.
 
     Parameters
@@ -50,6 +50,8 @@ def refuse_unsafe_target(path: Path, source: Path, *, force: bool) -> None:
         The file that is read; the target must not be the same file under any name.
     force
         Whether an existing regular file may be replaced.
+    stream
+        Whether standard output can be a target instead, which a message then says.
 
     Raises
     ------
@@ -59,9 +61,8 @@ def refuse_unsafe_target(path: Path, source: Path, *, force: bool) -> None:
         When the target exists (without ``force``), is no regular file, or its directory is missing or not writable.
     """
     if Path(os.path.abspath(path)).parts[1:2] in (("dev",), ("proc",)):  # noqa: PTH100 # links kept
-        raise ValueError(
-            f"target must be a file that can appear at once, or '-' for standard output, got {str(path)!r}"
-        )
+        instead = ", or '-' for standard output" if stream else ""
+        raise ValueError(f"target must be a file that can appear at once{instead}, got {str(path)!r}")
     with contextlib.suppress(OSError):
         if path.samefile(source):
             raise ValueError(f"target must not be the source, got {str(path)!r} for both")

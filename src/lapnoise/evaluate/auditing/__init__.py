@@ -114,8 +114,8 @@ def audit(
     low, high : float, str, Decimal or Fraction, optional
         Domain, for "bounded-laplace". A mechanism has its own, and no other is taken.
     inputs : (float, float), optional
-        Two neighbours; 0 and the sensitivity unless given, or ``low`` and that far above it; on integers, the next one
-        below. Other inputs can show more: try some.
+        Two neighbours; 0 and the sensitivity unless given (on integers the largest one that it allows), or ``low`` and
+        that far above it. Other inputs can show more: try some.
     draws : int
         Outputs of each input, at least 1,000. A quarter is used to choose the event. Memory does not grow with it.
     seed : int, optional
@@ -132,8 +132,9 @@ def audit(
     TypeError, ValueError
         If an argument is none of these, or "module:function" cannot be imported; nothing is drawn then.
     InputDataError
-        If the callable fails, or returns another shape, or NaN; or repeats its outputs from call to call, or from input
-        to input, or draws one noise for a whole call, as far as that shows.
+        If the callable fails, exits, or returns another shape, NaN, masked values, or numbers that float64 rounds; or
+        repeats its outputs from call to call, or from input to input, or draws one noise for a whole call, as far as
+        that shows.
 
     Notes
     -----

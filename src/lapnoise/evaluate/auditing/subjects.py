@@ -111,13 +111,14 @@ def _drawing(name: str, mechanism: Any, terms: Terms, integers: bool) -> Draw:
             # Nobody's data are behind the inputs, so that there is nothing to protect.
             warnings.simplefilter("ignore", SeededNoiseWarning)
             noisy = mechanism.add_noise(np.full(size, values[side], kind), rng=rng)
-        return audit_arguments.outputs(noisy, size, name)
+        # Integers beyond 2^53 are rounded: post-processing, of which the bound holds as well.
+        return np.ascontiguousarray(noisy, np.float64)
 
     return draw
 
 
 def _numpy_laplace(terms: Terms) -> Draw:
-    scale = float(terms.sensitivity / terms.epsilon)
+    scale = audit_arguments.float_scale(terms.sensitivity, terms.epsilon, "numpy-laplace")
     chance = np.random.default_rng(terms.seed)
 
     def draw(side: int, size: int) -> Any:
@@ -135,7 +136,7 @@ def _calling(name: str, function: Callable[..., Any], terms: Terms) -> Draw:
         given = {"seed": int(seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1))} if seeded else {}
         try:
             returned = function(values, **given)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # sys.exit(0) is no answer either
             kind = type(error).__name__
             raise InputDataError(f"{name} failed on values of {terms.inputs[side]!r}: {kind}: {error}") from error
         return audit_arguments.outputs(returned, size, name)

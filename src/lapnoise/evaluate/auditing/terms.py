@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -82,9 +81,9 @@ def settle(
     apart = Fraction(1) if apart is None else apart
     domain = None if low is None or high is None else _check.bounds(low, high)
     start = Fraction(0) if domain is None else domain[0]
-    # Integers that lie 2.5 apart at most lie 2 apart.
-    reach = Fraction(math.floor(apart)) if on_integers(mechanism) and apart >= 1 else apart
-    pair = audit_arguments.inputs((start, start + reach) if inputs is None else inputs, apart, start)
+    if inputs is None:
+        inputs = audit_arguments.whole_neighbours(apart) if on_integers(mechanism) else (start, start + apart)
+    pair = audit_arguments.inputs(inputs, apart, start)
     if domain is not None:
         audit_arguments.told_apart(pair, *domain)
     return Terms(claimed, allowed or Fraction(0), apart, low, high, pair, seed)

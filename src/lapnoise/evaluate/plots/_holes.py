@@ -12,7 +12,6 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +26,8 @@ PLACE = 0.3
 """Where the close-up begins, in scales beyond the first input."""
 
 UNIT = 2.0**-53
+PAD = 64
+"""Words tried on either side of the one that an inverse in floats finds, which is off by a few."""
 
 
 def lattice_close_up(ax: Any = None, *, mechanism: LaplaceMechanism | None = None, inputs: Any = None) -> Any:
@@ -61,9 +62,9 @@ def lattice_close_up(ax: Any = None, *, mechanism: LaplaceMechanism | None = Non
     alone = 0
     rows: list[tuple[str, set[int], set[int]]] = []
     for one, own, other in ((ends[0], theirs[0], theirs[1]), (ends[1], theirs[1], theirs[0])):
-        rows.append((f"{one:g} + NumPy's noise", own, other))
+        rows.append((f"{one:.12g} + NumPy's noise", own, other))
         alone += len(own - other)
-    rows += [(f"{one:g} + our noise", every, every) for one in ends]
+    rows += [(f"{one:.12g} + our noise", every, every) for one in ends]
     for row, (_, own, other) in enumerate(rows):
         for found, marker, colour, size in (
             (every - own, ".", PALE, 4),
@@ -90,7 +91,7 @@ def lattice_close_up(ax: Any = None, *, mechanism: LaplaceMechanism | None = Non
         f"steps from {start:.3g}: above the line of $2^{{{step:.0f}}}$, each a float;\n"
         f"below it of $2^{{{exponent}}}$, each a point of the lattice"
     )
-    told = f"of {SHOWN} neighbouring outputs {alone} give the input away with NumPy's noise, none with ours"
+    told = f"of {SHOWN} neighbouring outputs {alone} give the input away\nwith NumPy's noise, none with ours"
     ax.set_title(told, fontsize="medium", pad=24)
     return ax
 
@@ -99,10 +100,12 @@ def reachable(value: float, scale: float, floats: list[float]) -> set[int]:
     """Return the places of those floats that value + NumPy's Laplace noise can be."""
     places = {one: place for place, one in enumerate(floats)}
     found = set()
-    for k in _words(value, scale, floats[0], floats[-1]):
-        place = places.get(numpy_laplace(k, value, scale))
-        if place is not None:
-            found.add(place)
+    # One by one: from a value far from 0 millions of words lead to each float.
+    for one in floats:
+        for k in _words(one - value, scale):
+            place = places.get(numpy_laplace(k, value, scale))
+            if place is not None:
+                found.add(place)
     return found
 
 
@@ -114,16 +117,11 @@ def numpy_laplace(k: int, loc: float, scale: float) -> float:
     return loc + scale * math.log(u + u)
 
 
-def _words(value: float, scale: float, low: float, high: float) -> Iterator[int]:
-    """Yield every k whose noise can take the value to between low and high, and some more."""
-
-    def uniform(noise: float) -> float:
-        tail = 0.5 * math.exp(-abs(noise) / scale)
-        return tail if noise < 0 else 1.0 - tail
-
-    first, last = (int(uniform(end - value) / UNIT) for end in (low, high))
-    pad = 64 + (last - first)  # logarithms and sums are rounded
-    yield from range(max(first - pad, 1), min(last + pad, (1 << 53) - 1) + 1)
+def _words(noise: float, scale: float) -> range:
+    """Return the k in the middle of those that give this noise, and some on either side."""
+    tail = 0.5 * math.exp(-abs(noise) / scale)
+    middle = int((tail if noise < 0 else 1.0 - tail) / UNIT)
+    return range(max(middle - PAD, 1), min(middle + PAD, (1 << 53) - 1) + 1)
 
 
 def _neighbours(start: float) -> list[float]:

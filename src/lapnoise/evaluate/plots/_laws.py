@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapnoise._check import picture_arguments
 from lapnoise.errors import SeededNoiseWarning
-from lapnoise.evaluate._statistics import Moments, discrete_law
+from lapnoise.evaluate._statistics import CONTINUOUS_FROM, Moments, discrete_law, square_moments
 from lapnoise.generator import default_rng
 from lapnoise.mechanisms import (
     BoundedLaplaceMechanism,
@@ -42,8 +42,10 @@ class NoiseLaw:
         P(X > x) for x >= 0.
     magnitude : callable
         The x >= 0 that X passes with this probability, at most 1/2; on integers the least such.
+    scale : float
+        As the mechanism has it.
     unit : float
-        X / unit is a number of size 1.
+        X / unit is a number of size 1, or somewhat more.
     squares : Moments
         Of (X / unit)^2.
     """
@@ -53,6 +55,7 @@ class NoiseLaw:
     density: Callable[[Floats], Floats]
     tail: Callable[[Floats], Floats]
     magnitude: Callable[[Floats], Floats]
+    scale: float
     unit: float
     squares: Moments
 
@@ -132,11 +135,15 @@ def _laplace(name: str, b: float, reach: float = math.inf) -> NoiseLaw:
     def tail(x: Floats) -> Floats:
         return (np.exp(-np.minimum(x / b, a)) - rest) / (2 * whole)
 
-    return NoiseLaw(name, False, density, tail, lambda p: -b * np.log(2 * p * whole + rest), b, Moments.of(raw))
+    return NoiseLaw(name, False, density, tail, lambda p: -b * np.log(2 * p * whole + rest), b, b, Moments.of(raw))
 
 
 def _discrete(t: float) -> NoiseLaw:
-    q = math.exp(-1.0 / t)
+    q, rest = math.exp(-1.0 / t), -math.expm1(-1.0 / t)
+    if t < CONTINUOUS_FROM:
+        unit, squares = 1.0, discrete_law(t).powers[2]
+    else:
+        unit, squares = t, square_moments(1)
 
     def magnitude(p: Floats) -> Floats:
         # P(X > k) = q^(k + 1) / (1 + q) <= p
@@ -145,11 +152,12 @@ def _discrete(t: float) -> NoiseLaw:
     return NoiseLaw(
         "discrete Laplace",
         True,
-        lambda k: np.exp(-np.abs(k) / t) * (1 - q) / (1 + q),
+        lambda k: np.exp(-np.abs(k) / t) * rest / (1 + q),
         lambda k: np.exp(-(np.floor(k) + 1) / t) / (1 + q),
         magnitude,
-        1.0,
-        discrete_law(t).powers[2],
+        t,
+        unit,
+        squares,
     )
 
 
@@ -162,6 +170,7 @@ def _gaussian(sigma: float) -> NoiseLaw:
         lambda x: np.exp(-0.5 * (x / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi)),
         lambda x: np.asarray(ndtr(-x / sigma)),
         lambda p: -sigma * ndtri(p),
+        sigma,
         sigma,
         Moments.of([1.0, 3.0, 15.0, 105.0]),
     )

@@ -15,6 +15,9 @@ from lapnoise.mechanisms._mechanism import Mechanism
 __all__ = ["density", "quantiles"]
 
 BINS = 101
+POINTS = 1001
+"""Of a line."""
+
 RANKS = 181
 ALPHA = 1e-3
 """A point of right noise is outside the band with this probability, each by itself."""
@@ -30,6 +33,7 @@ def density(noise: Any, ax: Any = None, *, mechanism: Any = None, n: int = 200_0
     ax : Axes, optional
     mechanism : optional
         What draws are said to come from; without it they are compared with the Laplace law of their mean magnitude.
+        Left out where ``noise`` is a mechanism.
     n : int, optional
         Draws of a mechanism.
     seed : int, optional
@@ -38,7 +42,8 @@ def density(noise: Any, ax: Any = None, *, mechanism: Any = None, n: int = 200_0
     Returns
     -------
     Axes
-        With the band that holds each bar of right noise 999 times in 1,000.
+        With the band that holds each bar of right noise 999 times in 1,000. Single draws far beyond the others, and
+        beyond what the law has among as many, are counted in the legend and not shown.
 
     Examples
     --------
@@ -56,17 +61,23 @@ def density(noise: Any, ax: Any = None, *, mechanism: Any = None, n: int = 200_0
     chance = np.clip(np.diff(law.cdf(edges)), 0, 1)
     low, high = (binom.ppf(p, draws.size, chance) / (draws.size * widths) for p in (ALPHA / 2, 1 - ALPHA / 2))
     floor = 0.5 / (draws.size * widths[0])
-    ax.stairs(counts / (draws.size * widths), edges, fill=True, color=PALE, label=f"{draws.size:,} draws")
-    ax.stairs(counts / (draws.size * widths), edges, color=INK, linewidth=0.8)
+    bars = counts / (draws.size * widths)
+    beyond = draws.size - int(counts.sum())
+    rest = f", {beyond:,} beyond the axis" if beyond else ""
+    ax.stairs(bars, edges, fill=True, color=PALE, label=f"{draws.size:,} draws{rest}")
+    ax.stairs(bars, edges, color=INK, linewidth=0.8)
     ax.stairs(np.maximum(high, floor), edges, baseline=np.maximum(low, floor), fill=True, color=BLUE, alpha=0.3)
     ax.fill_between([], [], color=BLUE, alpha=0.3, label="holds each bar 999 times in 1,000")
-    x = np.arange(np.ceil(edges[0]), edges[-1]) if law.on_integers else np.linspace(edges[0], edges[-1], 1001)
+    x = np.linspace(edges[0], edges[-1], POINTS)
+    if law.on_integers:
+        few = edges[-1] - edges[0] <= POINTS
+        x = np.arange(np.ceil(edges[0]), edges[-1]) if few else np.unique(np.rint(x))
     y = law.density(x)
     # Few integers are shown one by one; the mass at an integer is the density about it.
     style = {"marker": "o", "markersize": 3} if law.on_integers and x.size <= BINS else {}
-    ax.plot(x[y > 0], y[y > 0], color=VERMILION, linewidth=1.6, label=f"{law.name}, scale {_scale(law):.4g}", **style)
+    ax.plot(x[y > 0], y[y > 0], color=VERMILION, linewidth=1.6, label=f"{law.name}, scale {law.scale:.4g}", **style)
     ax.set_yscale("log")
-    top = float(y.max())
+    top = float(max(y.max(), bars.max(), high.max()))
     ax.set_ylim(floor, top * (top / floor) ** 0.35)  # room for the legend
     ax.set_xlabel("noise")
     ax.set_ylabel("probability" if law.on_integers else "density")
@@ -113,6 +124,7 @@ def quantiles(noise: Any, ax: Any = None, *, mechanism: Any = None, n: int = 200
 
 def _subject(noise: Any, mechanism: Any, n: int, seed: int | None) -> tuple[NDArray[np.float64], NoiseLaw]:
     if isinstance(noise, Mechanism):
+        picture_arguments.no_second_law(mechanism)
         law = law_of(noise)
         return draw_noise(noise, picture_arguments.drawn(n), seed), law
     draws = picture_arguments.noise(noise)
@@ -120,17 +132,12 @@ def _subject(noise: Any, mechanism: Any, n: int, seed: int | None) -> tuple[NDAr
 
 
 def _edges(draws: NDArray[np.float64], law: NoiseLaw) -> NDArray[np.float64]:
-    reach = float(np.abs(draws).max())
+    sizes = np.abs(draws)
+    # One draw in a hundred at most may be so far out that it is left out, and none of a right law but once in 1,000.
+    likely = float(law.quantile(np.array([1 - 5e-4 / draws.size]))[0])
+    reach = min(float(sizes.max()), max(likely, 4 * float(np.quantile(sizes, 0.99))))
     if not law.on_integers:
         return np.linspace(-reach, reach, BINS + 1)
     width = max(1, -(-int(2 * reach + 1) // BINS))
     side = -(-int(2 * reach + 1) // (2 * width))
     return np.asarray((np.arange(-side, side + 2) - 0.5) * width, np.float64)
-
-
-def _scale(law: NoiseLaw) -> float:
-    # The chance of the next integer is exp(-1 / t) of that of the one before.
-    if law.on_integers:
-        masses = law.density(np.array([0.0, 1.0]))
-        return float(1 / np.log(masses[0] / masses[1]))
-    return law.unit

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise import _check
-from lapnoise._check import experiment_arguments, report_arguments
+from lapnoise._check import audit_arguments, experiment_arguments, report_arguments
 from lapnoise.evaluate._matplotlib import verify_matplotlib
 from lapnoise.evaluate.auditing import Audit, audit
 from lapnoise.evaluate.comparison import Comparison, compare
@@ -129,7 +129,7 @@ def verify_page(path: str | Path, force: bool) -> Path:
     target = report_arguments.page_name(path)
     verify_matplotlib()
     # No source is read: the target is compared with a name that is no file.
-    refuse_unsafe_target(target, target / "none", force=force)
+    refuse_unsafe_target(target, target / "none", force=force, stream=False)
     return target
 
 
@@ -149,7 +149,7 @@ def report(
 ) -> Report:
     """Gather what is to be said of a mechanism: noise, errors, comparison, audit and a verification of the sampler.
 
-    That takes some 20 seconds. Nothing of it is a release, and without ``data`` all of it may be published.
+    That takes some seconds. Nothing of it is a release, and without ``data`` all of it may be published.
 
     Parameters
     ----------
@@ -193,14 +193,19 @@ def report(
     name = report_arguments.mechanism_name(mechanism, tuple(NAMED))
     spent, small, delta1 = _check.epsilon(epsilon), _check.delta(delta), _check.sensitivity(sensitivity)
     called, heading = report_arguments.column_name(column), report_arguments.title(title)
+    report_arguments.ratio(delta1, spent)
     report_arguments.data_bounds(data, low, high)
-    bounds = None if low is None and high is None else _check.bounds(low, high)
+    report_arguments.both_bounds(low, high)
+    bounds = None if low is None else _check.bounds(low, high)
+    asked = [spent * step for step in ANSWERS_STEPS]
+    if data is not None and bounds is not None:
+        experiment_arguments.answers(asked, *map(float, bounds))
     if bounds is not None and bounds[1] - bounds[0] < delta1:
         bounds = None  # those of the data, which say nothing of the numbers that are released
     values = None if data is None else experiment_arguments.one_column(data)
     domain = (low, high) if NAMED[name].needs_domain else (None, None)
     chosen = made(name, spent, small, delta1, *domain)
-    inputs = report_arguments.whole_neighbours(delta1) if name == "discrete-laplace" else None
+    inputs = audit_arguments.whole_neighbours(delta1) if name == "discrete-laplace" else None
 
     def tell(stage: str) -> None:
         if progress is not None:
@@ -214,7 +219,6 @@ def report(
     answers = None
     if values is not None:
         tell("errors on the data")
-        asked = [spent * step for step in ANSWERS_STEPS]
         n = max(20, min(200, ROWS_ASKED // values.size))
         answers = query_errors(values, low, high, epsilons=asked, n=n, seed=seed)
     tell("audit")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from lapnoise._numbers import as_text
 from lapnoise._version import __version__
 from lapnoise.evaluate import plots
 from lapnoise.evaluate.reporting import _html as html
@@ -58,14 +58,14 @@ def _released(found: Report) -> str:
     about, mechanism = NAMED[found.name], found.mechanism
     pairs = [
         ("mechanism", f"{about.title} ({type(mechanism).__name__})"),
-        ("epsilon asked", _exactly(mechanism.epsilon_asked)),
+        ("epsilon asked", as_text(mechanism.epsilon_asked)),
         ("epsilon attained", f"{float(mechanism.epsilon):.10g}, never above what was asked"),
     ]
     if found.delta:
-        pairs.append(("delta", _exactly(found.delta)))
-    pairs.append(("sensitivity", f"{_exactly(mechanism.sensitivity)} in {about.norm} norm"))
+        pairs.append(("delta", as_text(found.delta)))
+    pairs.append(("sensitivity", f"{as_text(mechanism.sensitivity)} in {about.norm} norm"))
     if about.needs_domain:
-        pairs.append(("domain of the results", f"{_exactly(mechanism.low)} to {_exactly(mechanism.high)}"))
+        pairs.append(("domain of the results", f"{as_text(mechanism.low)} to {as_text(mechanism.high)}"))
     pairs.append(("granularity", f"{_power(mechanism.lattice.exponent)}: every result is a multiple of it"))
     told = (
         "Numbers are released with the mechanism below. Its parameters are public; the scale of the noise and the "
@@ -116,7 +116,10 @@ def _size(found: Report) -> str:
 
 
 def _way() -> str:
-    told = "Query and sensitivity are decisions of whoever releases; all that comes after follows from them, exactly."
+    told = (
+        "Query, sensitivity and epsilon are decisions of whoever releases; all that comes after follows from them, "
+        "exactly."
+    )
     alternative = (
         "Diagram: query, sensitivity, budget and ledger, scale and lattice, exact noise, release, post-processing, "
         "each with an arrow to the next."
@@ -201,10 +204,11 @@ def _lattice(found: Report) -> str:
     if mechanism is not found.mechanism:
         told += " The picture is of the Laplace mechanism at this epsilon and sensitivity."
     ax = plots.lattice_close_up(mechanism=mechanism)
+    told_above = " ".join(ax.get_title().split())
     return html.section(
         "lattice",
         "The lattice, close up",
-        html.figure(ax, f"Neighbouring outputs that two inputs reach: {ax.get_title()}.", told),
+        html.figure(ax, f"Neighbouring outputs that two inputs reach: {told_above}.", told),
     )
 
 
@@ -304,15 +308,6 @@ def _made(found: Report) -> str:
         f"Made by lapnoise {__version__} on {found.made:%Y-%m-%d %H:%M} UTC{seed}, with Python "
         f"{platform.python_version()} on {platform.system()} {platform.machine()}."
     )
-
-
-def _exactly(number: Fraction) -> str:
-    """Return a number as it was meant: a decimal where it is a short one, else the fraction."""
-    short = f"{float(number):.12g}"
-    if Fraction(short) == number:
-        return short
-    fraction = str(number)
-    return fraction if len(fraction) <= 20 else f"about {short}"
 
 
 def _power(exponent: int) -> str:
