@@ -248,8 +248,59 @@ def test_line_noise_refuses():
     with pytest.raises(ValueError, match=r"^words must be >= 0, got -5$"):
         capi.line_noise(rng, 2.0, -5)
     assert rng.position == 0
-    empty = np.zeros(1)
-    assert capi.filter_line.ctypes(pointer(empty), 1, pointer(empty), 1, None) == 0
+
+
+def test_filter_line_refuses():
+    """Null and misaligned pointers, bad lengths and bad states are refused by 0, and move nothing."""
+    line, out = np.full(8, 7.0), np.full(8, 7.0)
+    good = (ctypes.c_uint64 * 9)(*jit.reserve(generator(), 8)[0].tolist(), 0, 8)
+    good[8] = int(np.float64(2.0).view(U64))
+    double = ctypes.POINTER(ctypes.c_double)
+
+    def found(one=line.ctypes.data, n=8, two=out.ctypes.data, out_n=8, state=None, **changes):
+        words = (ctypes.c_uint64 * 9)(*good)
+        for place, value in changes.items():
+            words[int(place[1:])] = value
+        where = ctypes.addressof(words) if state is None else state
+        code = capi.filter_line.ctypes(ctypes.cast(one, double), n, ctypes.cast(two, double), out_n, where)
+        return code, words[6]
+
+    bad_scale = int(np.float64(-2.0).view(U64))
+    for refused in (
+        *({"one": 0}, {"two": 0}, {"one": line.ctypes.data + 4}, {"two": out.ctypes.data + 1}, {"n": -8, "out_n": -8}),
+        *(
+            {"n": 7},
+            {"out_n": 9, "n": 9},
+            {"_5": 0},
+            {"_5": 7},
+            {"_8": bad_scale},
+            {"_7": 7},
+            {"_6": 2**63, "_7": 2**63 + 8},
+        ),
+    ):
+        code, place = found(**refused)
+        assert code == 0, refused
+        assert place == refused.get("_6", 0)
+    assert found(state=0)[0] == 0
+    assert (out == 7.0).all()
+    assert found() == (1, 8)
+    assert same(out, generator().add_laplace(line, 2.0))
+
+
+def test_a_function_tells_what_it_is():
+    """help() shows the docstring and the types, and a call goes by ctypes."""
+    assert capi.fill_laplace.__doc__ == "Write draws of Laplace(loc, scale)."
+    assert "CPointer(float64), int64, float64, float64" in repr(capi.fill_laplace)
+    assert capi.laplace_from_word(5) == capi.laplace_from_word.ctypes(5)
+
+
+@pytest.mark.parametrize("name", ["fill_laplace", "fill_discrete_laplace"])
+def test_no_memory_is_asked_for(name):
+    """No function asks for an array, which could be refused: it would return as if it had drawn."""
+    function = getattr(capi, name)._uncompiled()
+    function.compile()
+    assert "define" in function.inspect_llvm()
+    assert "NRT_MemInfo_alloc" not in function.inspect_llvm()
 
 
 def test_cffi(source):

@@ -2,6 +2,7 @@
 
 import pickle
 import textwrap
+from pathlib import Path
 
 import fresh_process
 import numba
@@ -292,6 +293,14 @@ def test_a_cursor_ends():
             lambda s: fill_discrete(np.empty(2, np.int64), np.ones(4), s, 0, np.empty(2, np.int64)),
             "law must be an array as discrete_law returns it, got 4 numbers",
         ),
+        (
+            lambda s: fill_discrete(np.empty(2, np.int64), -LAW, s, 0, np.empty(2, np.int64)),
+            "law must begin with a scale from 0 to 2**57, as discrete_law returns it, got -1.0",
+        ),
+        (
+            lambda s: discrete(np.empty(2, np.uint64), np.full(5, 2.0**58)),
+            f"law must begin with a scale from 0 to 2**57, as discrete_law returns it, got {2.0**58}",
+        ),
     ],
 )
 def test_refusals_in_jitted_code(call, message):
@@ -303,16 +312,67 @@ def test_refusals_in_jitted_code(call, message):
     assert str(pickle.loads(pickle.dumps(caught.value))) == message
 
 
-def test_nothing_is_written_by_a_refused_call():
-    """An array that is refused keeps what it held."""
+def test_a_refused_array_is_nan():
+    """Whatever is refused leaves NaN, so that a lost exception cannot leave values without noise."""
     source, _ = jit.reserve(generator(), 0)
-    out = np.full(3, 7.0)
-    for scale, position in ((np.array([1.0, 1.0, -1.0]), 0), (1.0, END)):
-        with pytest.raises(ValueError, match=r"must be"):
-            fill(out, 0.0, scale, source, position)
-        with pytest.raises(ValueError, match=r"must be"):
-            add(out, scale, source, position)
-    assert np.array_equal(out, [7, 7, 7])
+    wrong = ((np.array([1.0, 1.0, -1.0]), 0), (1.0, END), (np.ones(2), 0), (-1.0, 0))
+    for scale, position in wrong:
+        case = scale, source, position
+        for call, arguments in ((fill, (0.0, *case)), (add, case), (fill_exponential, case)):
+            out = np.full(3, 7.0)
+            with pytest.raises(ValueError, match=r"must "):
+                call(out, *arguments)
+            assert np.isnan(out).all()
+
+
+@numba.njit(parallel=True)
+def rows_with_noise(x, scales, source, position):
+    for i in numba.prange(x.shape[0]):
+        jit.add_laplace(x[i], scales[i], source, position + i * x.shape[1])
+
+
+@pytest.mark.parametrize("layer", ["workqueue", "omp"])
+def test_a_refused_row_of_a_parallel_loop_is_nan(layer):
+    """Whether Numba hands the error on or loses it, the refused row is NaN; `verify` tells it before."""
+    script = """
+    import numpy as np, lapnoise, test_embed_jit
+    from lapnoise.embed import jit
+    source, position = jit.reserve(lapnoise.default_rng(1), 1_000)
+    for bad in range(0, 100, 7):
+        x, scales = np.zeros((100, 10)), np.ones(100)
+        scales[bad] = -1.0
+        try:
+            test_embed_jit.rows_with_noise(x, scales, source, position)
+        except SystemError:
+            pass
+        assert np.isnan(x[bad]).all()
+        try:
+            jit.verify(source, position, 1_000, scales)
+        except ValueError as error:
+            assert str(error).startswith(f"scale[{bad}] must be finite and >= 0")
+        else:
+            raise AssertionError("not refused")
+    print("done")
+    """
+    path = str(Path(__file__).parent)
+    source = f"import sys; sys.path.insert(0, {path!r})\n" + textwrap.dedent(script)
+    assert fresh_process.run(source, NUMBA_THREADING_LAYER=layer, timeout=200).strip() == "done"
+
+
+def test_verify_refuses_what_loops_would():
+    """Verify looks at the source, the stretch and the scales, in the dtype of the draws."""
+    source, _ = jit.reserve(generator(), 0)
+    jit.verify(source, END - 5, 5, [1.0, 0.0])
+    for arguments, error, message in (
+        ((source[:5], 0, 1), TypeError, r"^source must be an array of 6 uint64"),
+        ((source, END - 5, 6), ValueError, rf"^position must be from 0 to {END - 6}, got {END - 5}$"),
+        ((source, -1, 6), ValueError, r"^position must be from 0 to"),
+        ((source, 0, -1), ValueError, r"^words must be >= 0, got -1$"),
+        ((source, 0, 1, [1.0, np.nan]), ValueError, r"^scale\[1\] must be finite"),
+        ((source, 0, 1, 1e38, F32), OverflowError, r"^scale must be at most"),
+    ):
+        with pytest.raises(error, match=message):
+            jit.verify(*arguments)
 
 
 @pytest.mark.parametrize(("kind", "largest"), [(F64, 4.0e306), (F32, 1.6e37)])
@@ -330,8 +390,44 @@ def test_scales_that_overflow(kind, largest):
     [
         (lambda s: fill_words(np.empty(2, np.uint64), s, 1.0), "position must be an integer, got float64"),
         (lambda s: transform(np.ones(2), 0.0, 1.0), "word must be a uint64, got float64"),
-        (lambda s: fill(np.empty((2, 2)), 0.0, 1.0, s, 0), "out must be a one-dimensional array of float64 or float32"),
-        (lambda s: fill(np.empty(2, int), 0.0, 1.0, s, 0), "out must be a one-dimensional array of float64 or float32"),
+        (lambda s: fill(np.empty((2, 2)), 0.0, 1.0, s, 0), "one-dimensional array of float64 or float32"),
+        (lambda s: fill(np.empty(2, int), 0.0, 1.0, s, 0), "one-dimensional array of float64 or float32"),
+        (lambda s: fill(frozen(np.empty(2)), 0.0, 1.0, s, 0), "float64 or float32, not read-only, got"),
+        (lambda s: fill_words(np.empty((2, 2), np.uint64), s, 0), "out must be a one-dimensional array of uint64"),
+        (lambda s: fill_words(np.empty(2, np.int64), s, 0), "out must be a one-dimensional array of uint64"),
+        (
+            lambda s: fill_words(np.empty(2, np.uint64), np.stack([s, s], 1)[:, 0], 0),
+            "source must be a contiguous array",
+        ),
+        (lambda s: fill_words(np.empty(2, np.uint64), s.astype(np.uint32), 0), "source must be a contiguous array"),
+        (
+            lambda s: words_at(np.empty(2, np.uint64), s.view(np.int64), 0),
+            "source must be a contiguous array of uint64",
+        ),
+        (
+            lambda s: fill_discrete(np.empty((2, 2), np.int64), LAW, s, 0, SOME),
+            "out must be a one-dimensional array of",
+        ),
+        (
+            lambda s: fill_discrete(np.empty(2, np.int32), LAW, s, 0, SOME),
+            "one-dimensional array of int64",
+        ),
+        (
+            lambda s: fill_discrete(SOME, LAW, s, 0, np.empty(2, np.int32)),
+            "one-dimensional array of int64",
+        ),
+        (lambda s: fill_discrete(SOME, np.ones((5, 2))[:, 0], s, 0, SOME), "law must be a contiguous array of float64"),
+        (
+            lambda s: take(np.stack([jit.cursor(generator(), 1)] * 2, 1)[:, 0], 1),
+            "cursor must be a contiguous",
+        ),
+        (
+            lambda s: take(frozen(jit.cursor(generator(), 1)), 1),
+            "cursor must be a contiguous array",
+        ),
+        (lambda s: take(np.zeros(136, np.uint8), 1), "cursor must be a contiguous array"),
+        (lambda s: transform(np.ones(2, np.uint32), 0.0, 1.0), "word must be a uint64, got uint32"),
+        (lambda s: transform32(np.ones(2, np.uint64), F32(0), F32(1)), "half_word must be a uint32, as in words.view"),
         (lambda s: fill(np.empty(2), 0.0, np.ones(2, F32), s, 0), "loc and scale must be numbers or arrays like out"),
     ],
 )
@@ -346,7 +442,8 @@ def test_refusals_at_compile_time(call, message):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda s: jit.reserve(7, 1), TypeError, "rng must be a lapnoise Generator or None, got builtins.int"),
+        (lambda s: jit.reserve(7, 1), TypeError, "rng must be a lapnoise Generator"),
+        (lambda s: jit.reserve(None, 1), TypeError, "rng must be a lapnoise Generator, got None"),
         (lambda s: jit.reserve(generator(), -1), ValueError, "words must be >= 0, got -1"),
         (lambda s: jit.reserve(generator(), 1.0), TypeError, "words must be an int, got 1.0"),
         (lambda s: jit.cursor(generator(), True), TypeError, "words must be an int, got True"),
@@ -357,6 +454,9 @@ def test_refusals_at_compile_time(call, message):
         (lambda s: jit.finish(s, s, [0]), TypeError, "law must be an array of 5 float64, as discrete_law returns it"),
         (lambda s: jit.finish(LAW, LAW, [0]), TypeError, "source must be an array of 6 uint64, as reserve returns it"),
         (lambda s: jit.finish(LAW, s * 0, [0]), ValueError, "source must end in half of 8, 12 or 20"),
+        (lambda s: jit.finish(LAW, np.repeat(s, 2)[::2], [0]), TypeError, "source must be an array of 6 uint64"),
+        (lambda s: jit.finish(LAW * -1, s, [0]), ValueError, "law must begin with a scale from 0 to 2**57"),
+        (lambda s: jit.finish(LAW * np.nan, s, [0]), ValueError, "law must begin with a scale from 0 to 2**57"),
         (lambda s: jit.finish(LAW, s, [0.5]), TypeError, "positions must be ints, got dtype float64"),
         (lambda s: jit.finish(LAW, s, [3, -1]), ValueError, f"positions must be from 0 to {END - 1}, got -1"),
         (lambda s: jit.finish(LAW, s, END), ValueError, f"positions must be from 0 to {END - 1}, got {END}"),
@@ -371,6 +471,12 @@ def test_refusals_in_python(call, error, message):
 
 
 LAW = jit.discrete_law(1.0)
+SOME = np.empty(2, np.int64)
+
+
+def frozen(array):
+    array.flags.writeable = False
+    return array
 
 
 def test_finish_keeps_the_shape():
@@ -383,11 +489,11 @@ def test_finish_keeps_the_shape():
     assert jit.finish(law, source, 4) == expected[4]
 
 
-def test_an_error_in_a_parallel_loop_is_not_silent():
-    """In prange Numba wraps the refusal in a SystemError, whose cause it is."""
+def test_an_error_on_the_calling_thread_is_told():
+    """On the calling thread Numba wraps the refusal in a SystemError, whose cause it is."""
     source, _ = jit.reserve(generator(), 0)
     with pytest.raises(SystemError) as caught:
-        shuffled(np.zeros(20), 1.0, source, END - 10)
+        shuffled(np.zeros(20), 1.0, source, END - 10)  # the last draws come first
     assert str(caught.value.__cause__).startswith("position must be from 0 to 2**62 - 1, the words taken, got ")
 
 

@@ -295,14 +295,17 @@ def test_nothing_relies_on_assert(module):
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_fastmath_is_nowhere(module):
-    """No kernel is compiled with fastmath, and only `_jit` names a flag of Numba's."""
+def test_only_one_module_names_flags(module):
+    """Only `_jit` names a flag of Numba's, and fastmath is false wherever it stands."""
     for node in ast.walk(MODULES[module]):
         if isinstance(node, ast.keyword):
-            assert node.arg != "fastmath"
             assert module == "_jit" or node.arg not in ("nogil", "cache", "error_model", "forceinline", "parallel")
+            assert node.arg != "fastmath"
         if isinstance(node, ast.Constant) and module != "_jit":
             assert node.value != "fastmath"
+        if isinstance(node, ast.Dict):
+            named = {k.value: v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)}
+            assert ast.unparse(named.get("fastmath", ast.Constant(False))) == "False"
         if isinstance(node, ast.Import) and module != "_jit":
             assert "numba" not in [alias.name for alias in node.names]
 

@@ -14,7 +14,11 @@ cache
     Compiled code is kept on disk. Numba stamps only a kernel's own file, so an edit to a function that it calls would
     be missed; here each kernel's qualified name carries a digest of the whole package, which names its cache files.
 
-No kernel uses fastmath: it may drop the NaN and inf guards, and contraction makes results depend on the machine.
+fastmath=False
+    It may drop the NaN and inf guards, and contraction makes results depend on the machine. Said aloud, because a
+    function that does not say it takes the flag of whoever compiles it first, and keeps it in the cache for everybody.
+forceinline=False (kernels)
+    Inherited in the same way.
 """
 
 from __future__ import annotations
@@ -61,16 +65,19 @@ if sys.byteorder != "little":
     raise RuntimeError("lapnoise draws on little-endian machines only, because a stream's words are stored as they lie")
 
 
+_CALLED = {"nogil": True, "error_model": "numpy", "fastmath": False, "forceinline": False}
+_INLINED = {**_CALLED, "forceinline": True}
+
+
 def kernel(function: F) -> F:
     """Compile a module-level function at its first call, cached on disk where that is possible."""
     function.__qualname__ = f"{function.__qualname__}_{package_digest()}"
-    options = {"nogil": True, "error_model": "numpy"}
     try:
-        compiled = numba.njit(function, cache=True, **options)
+        compiled = numba.njit(function, cache=True, **_CALLED)
         _verify_writable(compiled.stats.cache_path)
     except (RuntimeError, OSError) as error:  # there is no directory that Numba may write to
         _warn_uncached(str(error))
-        return numba.njit(function, **options)  # type: ignore[no-any-return]
+        return numba.njit(function, **_CALLED)  # type: ignore[no-any-return]
     _separate_data_files(compiled)
     _survive_cache_failures(compiled)
     return compiled  # type: ignore[no-any-return]
@@ -132,9 +139,18 @@ class CFunction:
     """
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
         self._function = function
         self._signature = signature
         self._compiled: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it by ctypes."""
+        return self.ctypes(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<C function {self.__name__}, {self._signature}; .address and .ctypes>"
 
     @property
     def address(self) -> int:
@@ -168,8 +184,7 @@ class CFunction:
 
     def _uncompiled(self) -> Any:
         # numba.cfunc would compile at once, by the cache as it comes.
-        options = {"nogil": True, "error_model": "numpy"}
-        return CFunc(self._function, normalize_signature(self._signature), locals={}, options=options)
+        return CFunc(self._function, normalize_signature(self._signature), locals={}, options=dict(_CALLED))
 
 
 def c_function(signature: Any) -> Callable[[Callable[..., Any]], CFunction]:
@@ -184,7 +199,7 @@ def c_function(signature: Any) -> Callable[[Callable[..., Any]], CFunction]:
 
 def device(function: F) -> F:
     """Compile a function that is called from kernels only and vanishes into them."""
-    return numba.njit(function, nogil=True, error_model="numpy", forceinline=True)  # type: ignore[no-any-return]
+    return numba.njit(function, **_INLINED)  # type: ignore[no-any-return]
 
 
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -195,8 +210,7 @@ def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
 def overload(function: Callable[..., Any]) -> Callable[[F], F]:
     """Give a function one body for each set of argument types."""
     # strict compares annotations too, and a lambda has none.
-    options = {"nogil": True, "error_model": "numpy", "forceinline": True}
-    return _overload(function, jit_options=options, strict=False)  # type: ignore[no-any-return]
+    return _overload(function, jit_options=dict(_INLINED), strict=False)  # type: ignore[no-any-return]
 
 
 @functools.cache

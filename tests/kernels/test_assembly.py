@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import fresh_process
 import numba
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from llvmlite import binding
 from numba import types
 
 import lapnoise
+from lapnoise import _jit
 from lapnoise.bits.chacha_lanes import copy_words
 from lapnoise.kernels.bounded_laplace import fill_bounded_laplace
 from lapnoise.kernels.bounded_sums import sum_steps
@@ -341,12 +343,58 @@ def test_only_one_module_names_flags():
 
 
 def test_nothing_uses_fastmath():
-    """N-32: fastmath is a flag nowhere, _jit.py included, and no kernel was compiled with it."""
-    sites = [site for path in MODULES for site in flag_sites(path.read_text(), path.name)]
-
-    assert not any("fastmath" in site for site in sites)
+    """N-32: every kernel says that it wants no fastmath; one that said nothing would take the flag of its caller."""
     for kernel, *_ in (*VECTORISED.values(), *OTHERS.values()):
-        assert not kernel.targetoptions.get("fastmath", False)
+        assert kernel.targetoptions["fastmath"] is False
+        assert kernel.targetoptions["forceinline"] is False
+    for name in ("device", "overload", "CFunction"):
+        assert re.search(rf"(?:def|class) {name}\b.*?_(?:CALLED|INLINED)", (PACKAGE / "_jit.py").read_text(), re.DOTALL)
+    assert (_jit._CALLED["fastmath"], _jit._INLINED["fastmath"]) == (False, False)
+
+
+def test_a_callers_fastmath_stays_with_the_caller(tmp_path):
+    """With an empty cache and callers with fastmath first, draws there, later and in the next process stay the same."""
+    script = """
+    import hashlib, numba, numpy as np, sys, lapnoise
+    from lapnoise.embed import capi, jit
+
+    law = jit.discrete_law(2.0**50)
+    source, position = jit.reserve(lapnoise.default_rng(7), 0)
+
+    def draws(words, out, law, source):
+        for i in range(words.size):
+            out[i], _ = jit.discrete_laplace_from_word(words[i], law)
+        values = np.empty(words.size)
+        jit.fill_laplace(values, 1.0, 3.0, source, 0)
+        for i in range(words.size):
+            values[i] = jit.laplace_from_word(words[i]) + 0.0 * values[i]
+        return values
+
+    def refused(out, source):
+        jit.fill_laplace(out, 0.0, np.nan, source, 0)
+
+    words = lapnoise.default_rng(7).words(20_000)
+    found = []
+    for options in ({"fastmath": True, "forceinline": True}, {}) if sys.argv[1] == "fast" else ({},):
+        out = np.empty(words.size, np.int64)
+        values = numba.njit(**options)(draws)(words, out, law, source)
+        found.append(out.tobytes() + values.tobytes())
+        try:
+            numba.njit(**options)(refused)(np.empty(3), source)
+            found.append(b"not refused")
+        except ValueError:
+            pass
+    found.append(lapnoise.default_rng(7).laplace(1.0, 3.0, 20_000).tobytes())
+    found.append(lapnoise.default_rng(7).discrete_laplace(2.0**50, 20_000).tobytes())
+    found.append(lapnoise.default_rng(7).bounded_laplace(0.0, 1.0, -1.0, 1.0, 20_000).tobytes())
+    print(*dict.fromkeys(hashlib.sha256(one).hexdigest() for one in found))
+    """
+    runs = [
+        fresh_process.run(script, how, NUMBA_CACHE_DIR=tmp_path / cache, timeout=120)
+        for how, cache in (("plain", "clean"), ("fast", "used"), ("plain", "used"))
+    ]
+    assert runs[0] == runs[1] == runs[2]
+    assert len(runs[0].split()) == 4
 
 
 @pytest.mark.parametrize(

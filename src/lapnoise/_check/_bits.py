@@ -12,13 +12,19 @@ __all__ = ["advanced", "bits_state", "jumped", "jumped_has_no_children", "source
 
 _STREAMS = 1 << 64
 _NAME = "ChaChaBits"
-_PARTS = {"key": 256, "stream_id": 64, "position": 63, "spawned": 64}
-_HALF = {"has_uint32": 1, "uinteger": 32}
+_PARTS = {"key": 2**256 - 1, "stream_id": 2**64 - 1, "position": 2**62, "spawned": 2**64 - 1}
+_HALF = {"has_uint32": 1, "uinteger": 2**32 - 1}
 
 
-def advanced(delta: Any, place: int, largest: int) -> int:
-    """Return the place that lies ``delta`` words further on, or back."""
-    new = place + integer("delta", delta)
+def advanced(delta: Any, place: int, largest: int, seeded: bool) -> int:
+    """Return the place that lies ``delta`` words further on, or, with a key from a seed, back."""
+    number = integer("delta", delta)
+    if number < 0 and not seeded:
+        raise ValueError(
+            "delta must be >= 0 with a key from the operating system, whose words are given out once, got "
+            f"{shown(delta)}"
+        )
+    new = place + number
     if not 0 <= new <= largest:
         raise ValueError(
             f"delta must lead to a position from 0 to 2**{largest.bit_length() - 1}, got {shown(delta)} at {place}"
@@ -50,10 +56,10 @@ def source_generator(value: Any, kind: type) -> None:
         raise TypeError(f"rng must be a lapnoise Generator, got {given.__module__}.{given.__qualname__}")
 
 
-def bits_state(value: Any, largest: int) -> dict[str, int]:
+def bits_state(value: Any) -> dict[str, int]:
     """Return the numbers that a state holds; what else stands in it, as NumPy's RandomState adds, is passed over.
 
-    A message shows no number of a state, since one of them is the key.
+    No message shows the key.
     """
     if not isinstance(value, Mapping):
         raise TypeError(f"state must be a dict, got {type(value).__name__}")
@@ -62,21 +68,21 @@ def bits_state(value: Any, largest: int) -> dict[str, int]:
     inner = value.get("state")
     if not isinstance(inner, Mapping):
         raise TypeError(f'state["state"] must be a dict, got {type(inner).__name__}')
-    numbers = {name: _bits(f'state["state"]["{name}"]', inner, name, bits) for name, bits in _PARTS.items()}
-    numbers |= {name: _bits(f'state["{name}"]', value, name, bits) for name, bits in _HALF.items()}
-    if numbers["position"] > largest:
-        raise ValueError(f'state["state"]["position"] must be at most 2**{largest.bit_length() - 1}')
+    numbers = {name: _number(f'state["state"]["{name}"]', inner, name, most) for name, most in _PARTS.items()}
+    numbers |= {name: _number(f'state["{name}"]', value, name, most) for name, most in _HALF.items()}
     numbers["rounds"] = rounds(inner.get("rounds"))
     return numbers
 
 
-def _bits(name: str, holder: Mapping[str, Any], key: str, bits: int) -> int:
+def _number(name: str, holder: Mapping[str, Any], key: str, most: int) -> int:
     if key not in holder:
         raise ValueError(f"{name} must be given")
     try:
         number = integer(name, holder[key])
     except TypeError:
         raise TypeError(f"{name} must be an int, got {type(holder[key]).__name__}") from None
-    if not 0 <= number < 1 << bits:
-        raise ValueError(f"{name} must be from 0 to 2**{bits} - 1")
+    if not 0 <= number <= most:
+        bits = most.bit_length()
+        end = "1" if most == 1 else f"2**{bits} - 1" if most & 1 else f"2**{bits - 1}"
+        raise ValueError(f"{name} must be from 0 to {end}" + ("" if key == "key" else f", got {shown(number)}"))
     return number

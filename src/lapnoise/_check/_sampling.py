@@ -84,7 +84,8 @@ def position(value: Any, largest: int) -> int:
     """Return a place in a stream, in 64-bit words."""
     number = integer("position", value)
     if not 0 <= number <= largest:
-        raise ValueError(f"position must be from 0 to 2**{largest.bit_length() - 1}, got {shown(value)}")
+        end = f"2**{largest.bit_length() - 1}" if largest & (largest - 1) == 0 else str(largest)
+        raise ValueError(f"position must be from 0 to {end}, got {shown(value)}")
     return number
 
 

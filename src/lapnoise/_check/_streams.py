@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapnoise._check._rules import shown
-from lapnoise._check._sampling import ROUNDS
+from lapnoise._check._sampling import LARGEST_DISCRETE_SCALE, ROUNDS
 
 __all__ = ["discrete_law", "positions", "scalar", "stream_source"]
 
@@ -25,7 +25,12 @@ def scalar(name: str, value: Any) -> float:
 
 def stream_source(value: Any) -> None:
     """Refuse what is no array of a key, a stream id and half of a number of rounds."""
-    if not isinstance(value, np.ndarray) or value.dtype != np.uint64 or value.shape != (_SOURCE_WORDS,):
+    if (
+        not isinstance(value, np.ndarray)
+        or value.dtype != np.uint64
+        or value.shape != (_SOURCE_WORDS,)
+        or not _whole(value)
+    ):
         raise TypeError(f"source must be an array of 6 uint64, as reserve returns it, got {_described(value)}")
     if int(value[-1]) * 2 not in ROUNDS:
         raise ValueError(f"source must end in half of 8, 12 or 20, as reserve returns it, got {int(value[-1])}")
@@ -35,6 +40,8 @@ def discrete_law(value: Any) -> None:
     """Refuse what is no array that describes a discrete Laplace distribution."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != (_LAW_SIZE,):
         raise TypeError(f"law must be an array of 5 float64, as discrete_law returns it, got {_described(value)}")
+    if not 0.0 <= value[0] <= LARGEST_DISCRETE_SCALE:
+        raise ValueError(f"law must begin with a scale from 0 to 2**57, as discrete_law returns it, got {value[0]}")
 
 
 def positions(value: Any, largest: int) -> NDArray[np.int64]:
@@ -48,7 +55,12 @@ def positions(value: Any, largest: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
+def _whole(array: NDArray[Any]) -> bool:
+    # Kernels read it by its address, one word after the other.
+    return bool(array.flags.c_contiguous and array.flags.aligned)
+
+
 def _described(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return f"dtype {value.dtype} and shape {value.shape}"
+        return f"dtype {value.dtype}, shape {value.shape} and strides {value.strides}"
     return shown(value)

@@ -101,7 +101,7 @@ class Key:
         if not self.seeded:
             raise TypeError(
                 "a generator keyed by the operating system cannot be pickled or copied, because its noise would appear "
-                "twice; make one in each worker, or hand out children of a seeded one"
+                "twice, nor jumped or its state told; make one in each worker, or hand out children of a seeded one"
             )
         return self._secret
 

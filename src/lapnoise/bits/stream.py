@@ -87,7 +87,7 @@ class Stream:
             if self.key.seeded:
                 raise RuntimeError(
                     "this generator was seeded before the process forked, so its draws here would repeat its parent's; "
-                    "give each process a child(label) of its own"
+                    "give each process a child of its own, by child(label) or spawn(n)"
                 )
             self._take(Key.from_os())
 

@@ -43,6 +43,8 @@ class GuardedWords:
         place = _bit_functions.POSITION
         self._place: Any = self._state[place : place + 1].data  # reads as an int, in a third of the array's time
         self._lock = threading.RLock()
+        self._entered: list[Any] = []
+        self._moving = False
         self.load(stream, half)
 
     def connect(self, capsule: object) -> None:
@@ -74,24 +76,30 @@ class GuardedWords:
         ------
         RuntimeError
             If the stream was seeded before the process forked.
+            Or if a signal handler draws while this thread moves the stream.
         OverflowError
             If the stream has ended.
         """
         self._adapt()
-        taken = self._lock.acquire(blocking, timeout)
-        if taken and self._place[0] >= MAX_POSITION:
-            self._lock.release()
+        lock = self._lock
+        if not lock.acquire(blocking, timeout):
+            return False
+        if self._moving or self._place[0] >= MAX_POSITION:
+            lock.release()
+            self._refuse_moving()
             raise OverflowError("the stream ends at word 2**62")
-        return taken
+        # After a fork the one that was entered is not the one that is there.
+        self._entered.append(lock)
+        return True
 
     def release(self) -> None:
         """Leave the lock."""
-        self._lock.release()
+        self._entered.pop().release()
 
     __enter__ = acquire
 
     def __exit__(self, *error: object) -> None:
-        self._lock.release()
+        self.release()
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -108,11 +116,17 @@ class GuardedWords:
     def take(self, out: NDArray[np.uint64]) -> None:
         """Write the next words to ``out``."""
         with self.held():
-            stream = self.stream
-            stream.position = self.position
-            start = stream.reserve(out.size)
+            self._refuse_moving()
+            self._moving = True
+            try:
+                stream = self.stream
+                stream.position = self.position
+                start = stream.reserve(out.size)
+                # Before the words are made: a signal handler that draws in the meantime takes those behind them.
+                self._set(start + out.size)
+            finally:
+                self._moving = False
             self._functions.copy_words(out, stream.source, start, scratch())
-            self._set(start + out.size)
 
     def move(self, position: int) -> None:
         """Move to a place; a half word is dropped."""
@@ -127,12 +141,21 @@ class GuardedWords:
     def load(self, stream: Stream, half: int | None = None) -> None:
         """Go on with a stream, where it stands."""
         functions = self._functions
-        self._state[: functions.SOURCE_WORDS] = stream.source
-        self._state[functions.HALF_KEPT] = half is not None
-        self._state[functions.HALF] = half or 0
-        self._set(stream.position)
-        # Last, since threads look at it before they hold the lock.
-        self._held = stream, stream.source
+        self._refuse_moving()
+        self._moving = True
+        try:
+            self._state[: functions.SOURCE_WORDS] = stream.source
+            self._state[functions.HALF_KEPT] = half is not None
+            self._state[functions.HALF] = half or 0
+            self._set(stream.position)
+            # Last, since threads look at it before they hold the lock.
+            self._held = stream, stream.source
+        finally:
+            self._moving = False
+
+    def _refuse_moving(self) -> None:
+        if self._moving:
+            raise RuntimeError("a signal handler cannot draw while the thread that it interrupts moves the stream")
 
     def _set(self, position: int) -> None:
         self._place[0] = position

@@ -15,20 +15,23 @@ from lapnoise._jit import device, overload
 from lapnoise.bits.chacha_lanes import SOURCE_WORDS
 from lapnoise.bits.stream import MAX_POSITION
 from lapnoise.kernels.discrete_laplace import LAW_SIZE
+from lapnoise.lattice import LARGEST_T
 
 __all__ = [
     "LARGEST_SCALE",
     "LARGEST_SCALE32",
+    "law_is_right",
+    "place_fits",
+    "refuse",
     "require_law",
     "require_parameter",
     "require_place",
     "require_scale",
     "scale_is_right",
     "scale_is_right32",
+    "scales_fit",
     "source_is_right",
     "stretch_is_right",
-    "whole_place",
-    "whole_word",
 ]
 
 LARGEST_SCALE = float(np.finfo(np.float64).max) / 45
@@ -85,8 +88,16 @@ def scale_is_right32(scale: float) -> bool:
 
 
 @device
+def place_fits(source: Any, position: int, words: int) -> bool:
+    """Whether an array is a source, and words from a position on lie in its stream."""
+    return source.size >= SOURCE_WORDS and source_is_right(source) and stretch_is_right(position, words)
+
+
+@device
 def require_place(source: Any, position: int, words: int) -> None:
     """Refuse a source that is none, and words beyond the stream."""
+    if place_fits(source, position, words):
+        return
     if source.size < SOURCE_WORDS:
         raise JittedValueError("source must be an array of 6 words, as reserve returns it, got {} words", source.size)
     if not source_is_right(source):
@@ -94,41 +105,32 @@ def require_place(source: Any, position: int, words: int) -> None:
             "source must be an array as reserve returns it, got one whose last word is {}: no half of 8, 12 or 20",
             source[SOURCE_WORDS - 1],
         )
-    if not stretch_is_right(position, words):
-        raise JittedValueError("position must be from 0 to 2**62 - {}, the words taken, got {}", words, position)
+    raise JittedValueError("position must be from 0 to 2**62 - {}, the words taken, got {}", words, position)
+
+
+@device
+def refuse(out: Any, scale: Any, source: Any, position: int, words: int) -> None:
+    """Raise what is wrong, over NaN: in `prange` Numba loses exceptions, and values without noise must not be left."""
+    out[:] = np.nan
+    require_place(source, position, words)
+    require_scale(scale, out)
 
 
 @device
 def require_law(law: Any) -> None:
-    """Refuse an array that `discrete_law` did not make, as far as its length tells."""
+    """Refuse an array that `discrete_law` did not make, as far as its length and its scale tell."""
     if law.size != LAW_SIZE:
         raise JittedValueError("law must be an array as discrete_law returns it, got {} numbers", law.size)
-
-
-def whole_place(position: Any) -> Any:
-    """Return a position as int64; a float is refused when the caller is compiled."""
-    raise TypeError("only jitted code calls this")
-
-
-@overload(whole_place)
-def _whole_place(position: Any) -> Any:
-    if not isinstance(position, types.Integer):
-        raise errors.TypingError(
-            f"position must be an integer, got {position} (in Numba uint64 + int64 is float64: cast one of them)"
+    if not law_is_right(law):
+        raise JittedValueError(
+            "law must begin with a scale from 0 to 2**57, as discrete_law returns it, got {}", law[0]
         )
-    return lambda position: np.int64(position)
 
 
-def whole_word(word: Any) -> Any:
-    """Return a word as uint64; a float is refused when the caller is compiled."""
-    raise TypeError("only jitted code calls this")
-
-
-@overload(whole_word)
-def _whole_word(word: Any) -> Any:
-    if not isinstance(word, types.Integer):
-        raise errors.TypingError(f"word must be a uint64, got {word}")
-    return lambda word: np.uint64(word)
+@device
+def law_is_right(law: Any) -> Any:
+    """Whether an array of at least one number begins with a scale of discrete noise."""
+    return law[0] >= 0.0 and law[0] <= LARGEST_T
 
 
 def require_parameter(parameter: Any, out: Any) -> Any:
@@ -138,14 +140,13 @@ def require_parameter(parameter: Any, out: Any) -> Any:
 
 @overload(require_parameter)
 def _require_parameter(parameter: Any, out: Any) -> Any:
-    if not isinstance(out, types.Array) or out.dtype not in (types.float64, types.float32) or out.ndim != 1:
-        raise errors.TypingError(f"out must be a one-dimensional array of float64 or float32, got {out}")
     if isinstance(parameter, types.Array):
         if parameter.dtype != out.dtype or parameter.ndim != 1:
             raise errors.TypingError(f"loc and scale must be numbers or arrays like out ({out}), got {parameter}")
 
         def array(parameter: Any, out: Any) -> Any:
             if parameter.size != out.size:
+                out[:] = np.nan
                 raise JittedValueError("loc and scale must have out's length {}, got {}", out.size, parameter.size)
             return parameter
 
@@ -157,37 +158,42 @@ def _require_parameter(parameter: Any, out: Any) -> Any:
     return lambda parameter, out: np.float32(parameter)
 
 
+def scales_fit(scale: Any, out: Any) -> bool:
+    """Return whether a scale, or each of an array, is finite, >= 0, not -0.0, and small enough for ``out``'s dtype."""
+    raise TypeError("only jitted code calls this")
+
+
+@overload(scales_fit)
+def _scales_fit(scale: Any, out: Any) -> Any:
+    fits = scale_is_right32 if out.dtype == types.float32 else scale_is_right
+    if not isinstance(scale, types.Array):
+        return lambda scale, out: fits(np.float64(scale))
+
+    def array(scale: Any, out: Any) -> bool:
+        wrong = 0
+        for i in range(scale.size):
+            wrong += 0 if fits(np.float64(scale[i])) else 1
+        return wrong == 0
+
+    return array
+
+
 def require_scale(scale: Any, out: Any) -> None:
-    """Refuse scales that are negative, -0.0, NaN, infinite, or so large that a draw could pass the largest float."""
+    """Refuse the first scale that does not fit."""
     raise TypeError("only jitted code calls this")
 
 
 @overload(require_scale)
 def _require_scale(scale: Any, out: Any) -> Any:
-    single = getattr(out, "dtype", None) == types.float32
+    require_one = _require_one32 if out.dtype == types.float32 else _require_one
     if not isinstance(scale, types.Array):
-        return _single_scale32 if single else _single_scale
-    if single:
-
-        def array32(scale: Any, out: Any) -> None:
-            for i in range(scale.size):
-                _require_one32(np.float64(scale[i]))
-
-        return array32
+        return lambda scale, out: require_one(np.float64(scale))
 
     def array(scale: Any, out: Any) -> None:
         for i in range(scale.size):
-            _require_one(scale[i])
+            require_one(np.float64(scale[i]))
 
     return array
-
-
-def _single_scale(scale: Any, out: Any) -> None:
-    _require_one(np.float64(scale))
-
-
-def _single_scale32(scale: Any, out: Any) -> None:
-    _require_one32(np.float64(scale))
 
 
 @device

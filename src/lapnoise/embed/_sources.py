@@ -12,7 +12,7 @@ from lapnoise._exact_noise import exact_draw, law
 from lapnoise.bits.stream import MAX_POSITION
 from lapnoise.generator import Generator
 
-__all__ = ["discrete_law", "finish", "reserve"]
+__all__ = ["discrete_law", "finish", "reserve", "verify"]
 
 _LARGEST = 2**63 - 1
 
@@ -52,8 +52,35 @@ def reserve(rng: Generator, words: int) -> tuple[NDArray[np.uint64], int]:
     >>> position
     0
     """
-    _check.generator(rng, Generator)
+    _check.given_generator(rng, Generator)
     return rng._reserve(_check.count("words", words))
+
+
+def verify(source: NDArray[np.uint64], position: int, words: int, scale: Any = 0.0, dtype: Any = np.float64) -> None:
+    """Refuse in Python what device functions would refuse in the middle of a loop.
+
+    In a `prange` Numba loses an exception that is not raised on the calling thread, and with it the rest of a chunk:
+    values that wait there for noise get none. So look at all that a parallel loop will use before it starts.
+
+    Parameters
+    ----------
+    source : ndarray of uint64, shape (6,)
+        What `reserve` returned.
+    position, words : int
+        The stretch of the stream that the loop will use.
+    scale : float or array_like, optional
+        The scales that it will use.
+    dtype : {numpy.float64, numpy.float32}, optional
+        Type of its draws.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        As in `Generator.laplace`, and if the source is none or the words leave the stream.
+    """
+    _check.stream_source(source)
+    _check.position(position, MAX_POSITION - _check.count("words", words))
+    _check.scale(scale, _check.dtype(dtype))
 
 
 def discrete_law(scale: float) -> NDArray[np.float64]:

@@ -21,14 +21,21 @@ from lapnoise._intrinsics import address_of_pointer, float64_from_bits
 from lapnoise._jit import CFunction, c_function, device, overload
 from lapnoise.bits.chacha_lanes import SOURCE_WORDS
 from lapnoise.embed import jit
-from lapnoise.embed._guards import scale_is_right, scale_is_right32, source_is_right, stretch_is_right
+from lapnoise.embed._guards import law_is_right, scale_is_right, scale_is_right32, source_is_right, stretch_is_right
 from lapnoise.embed._sources import discrete_law, finish, reserve
 from lapnoise.embed.jit import CURSOR_END, CURSOR_NEXT, CURSOR_WORDS, cursor
 from lapnoise.generator import Generator
 from lapnoise.kernels.discrete_laplace import LAW_SIZE
-from lapnoise.lattice import LARGEST_T
 
 __all__ = [
+    "LAW",
+    "LENGTH",
+    "MISALIGNED",
+    "NULL",
+    "OK",
+    "POSITION",
+    "SCALE",
+    "SOURCE",
     "CFunction",
     "add_laplace",
     "add_laplace32",
@@ -190,7 +197,7 @@ def fill_discrete_laplace(out: Any, n: int, law: Any, source: Any, position: int
     if refused != OK:
         return refused
     numbers = carray(law, LAW_SIZE)
-    if not (numbers[0] >= 0.0 and numbers[0] <= LARGEST_T):
+    if not law_is_right(numbers):
         return LAW
     places = carray(undecided, room)
     return jit.fill_discrete_laplace(carray(out, n), numbers, carray(source, SOURCE_WORDS), position, places)
@@ -230,18 +237,23 @@ def laplace_from_half_word(half_word: int) -> Any:
 @c_function("int32(CPointer(float64), intp, CPointer(float64), intp, voidptr)")
 def filter_line(line: Any, n: int, out: Any, out_n: int, state: Any) -> int:
     """Write the middle of a line with noise added; return 1, or 0 if something is wrong."""
-    if address_of_pointer(state) == 0:
+    origin = address_of_pointer(state)
+    if origin == 0 or origin % 8 != 0 or _refused(line, n) != OK:
         return 0
     words = carray(state, _LINE_WORDS, np.uint64)
-    position, end = np.int64(words[CURSOR_NEXT]), np.int64(words[CURSOR_END])
-    margin = (n - out_n) >> 1
-    if margin < 0 or position > end - out_n:
-        return 0
+    position: Any = np.int64(words[CURSOR_NEXT])
+    end = np.int64(words[CURSOR_END])
     scale = float64_from_bits(words[_LINE_SCALE])
+    source = words[:SOURCE_WORDS]
+    if _refused(out, out_n) != OK or not source_is_right(source) or not scale_is_right(scale):
+        return 0
+    margin = (n - out_n) >> 1
+    if margin < 0 or position > end - out_n or not stretch_is_right(position, out_n):
+        return 0
     target, values = carray(out, out_n), carray(line, n)
     for i in range(out_n):
         target[i] = values[margin + i]
-    jit.add_laplace(target, scale, words[:SOURCE_WORDS], position)
+    jit.add_laplace(target, scale, source, position)
     words[CURSOR_NEXT] = np.uint64(position + out_n)
     return 1
 

@@ -6,14 +6,16 @@ draws of them, each addressed by its place, so that loops may run in any order a
     source, position = jit.reserve(rng, x.size)
 
     @numba.njit(parallel=True)
-    def double_and_noise(x, scale, source, position):
+    def twice_with_noise(x, scale, source, position):
+        out = np.full(x.size, np.nan)  # never in place: where prange loses an exception, no noise is drawn
         for i in numba.prange(x.size):
-            x[i] = 2.0 * x[i] + scale * jit.laplace_at(source, position + i)
+            out[i] = 2.0 * x[i] + scale * jit.laplace_at(source, position + i)
+        return out
 
 Fastest are `fill_words` into a buffer of some hundred words and `laplace_from_word` in a loop over it, which is
 compiled to vector instructions: 1.2 ns a draw. One at a time, `next_word` costs 4 and `laplace_at`, by its place, 100.
 
-Integer arithmetic in Numba has a trap: uint64 + int64 is float64. A position that comes out as a float is refused.
+In some versions of Numba uint64 + int64 is float64, which loses words. A position that comes out as a float is refused.
 """
 
 from __future__ import annotations
@@ -27,17 +29,31 @@ from numpy.typing import NDArray
 
 from lapnoise._intrinsics import address_of, fma64, load_word, pointer_to_words, store_word
 from lapnoise._jit import device, kernel, overload
-from lapnoise.bits.chacha_lanes import GROUP_WORDS, SOURCE_WORDS, WORD_ROOM, copy_words, word_of_group, write_group
+from lapnoise.bits.chacha_lanes import GROUP_WORDS, SOURCE_WORDS, copy_words, word_of_group, write_group
 from lapnoise.embed._guards import (
     JittedValueError,
+    place_fits,
+    refuse,
     require_law,
     require_parameter,
     require_place,
-    require_scale,
-    whole_place,
-    whole_word,
+    scales_fit,
 )
-from lapnoise.embed._sources import discrete_law, finish, reserve
+from lapnoise.embed._sources import discrete_law, finish, reserve, verify
+from lapnoise.embed._types import (
+    PENDING_ROOM,
+    half_word_of,
+    place_of,
+    scratch_words,
+    stack_of_integers,
+    typed_cursor,
+    typed_floats,
+    typed_integers,
+    typed_law,
+    typed_source,
+    typed_words,
+    word_of,
+)
 from lapnoise.generator import Generator
 from lapnoise.kernels.batches import SCRATCH_WORDS
 from lapnoise.kernels.discrete_laplace import FAST_LIMIT
@@ -69,11 +85,9 @@ __all__ = [
     "laplace_from_word",
     "next_word",
     "reserve",
+    "verify",
     "word_at",
 ]
-
-PENDING_ROOM = 2 * WORD_ROOM
-"""Draws that a fill of discrete noise may leave open before it hands them over."""
 
 CURSOR_NEXT = SOURCE_WORDS
 CURSOR_END = SOURCE_WORDS + 1
@@ -101,9 +115,11 @@ def fill_words(out: Any, source: Any, position: Any) -> None:
     ValueError
         If the words would leave the stream, or ``source`` is none. Compiling fails where ``position`` is a float.
     """
-    first = whole_place(position)
+    typed_words(out)
+    typed_source(source)
+    first = place_of(position)
     require_place(source, first, out.size)
-    copy_words(out, source, first, np.empty(WORD_ROOM, np.uint64))
+    copy_words(out, source, first, carray(scratch_words(), SCRATCH_WORDS))
 
 
 @device
@@ -115,7 +131,8 @@ def word_at(source: Any, position: Any) -> Any:
     source, position
         As in `fill_words`.
     """
-    place = whole_place(position)
+    typed_source(source)
+    place = place_of(position)
     require_place(source, place, 1)
     return word_of_group(source, np.uint64(place >> 7), place & 127)
 
@@ -171,6 +188,7 @@ def next_word(cursor: Any) -> Any:
     ValueError
         If all of its words were given out, or the array is no cursor.
     """
+    typed_cursor(cursor)
     # By its address: for an array Numba counts the references in a function that may raise, 12 against 4 ns a draw.
     return _next_word(address_of(cursor), cursor.size)
 
@@ -204,7 +222,7 @@ def laplace_from_word(word: Any) -> Any:
     ``loc + scale * laplace_from_word(w)`` is what `Generator.laplace` makes of the word, bit for bit, unless the loop
     is compiled with ``fastmath``. A loop over words is compiled to vector instructions.
     """
-    bits = whole_word(word)
+    bits = word_of(word)
     e, f = open01_from_word(bits)
     return signed(negative_log(e, f, ratio(f)), bits)
 
@@ -212,7 +230,7 @@ def laplace_from_word(word: Any) -> Any:
 @device
 def exponential_from_word(word: Any) -> Any:
     """Return the standard exponential draw, float64, that a word makes: the magnitude of `laplace_from_word`."""
-    e, f = open01_from_word(whole_word(word))
+    e, f = open01_from_word(word_of(word))
     return negative_log(e, f, ratio(f))
 
 
@@ -226,7 +244,7 @@ def laplace_from_half_word(half_word: Any) -> Any:
         `Generator.laplace` takes the lower half of a word first: ``words.view(np.uint32)`` holds them in order. The
         magnitude reaches from 2^-32 to 22.2.
     """
-    bits = np.uint32(whole_word(half_word))
+    bits = half_word_of(half_word)
     e, f = open01_from_half_word(bits)
     return signed32(negative_log32(e, f, ratio32(f)), bits)
 
@@ -249,7 +267,8 @@ def discrete_laplace_from_word(word: Any, law: Any) -> Any:
         False with a probability of some t 2^-57 + 2^-49. Then `finish` makes the draw of the word's place, with
         further words; taking another word instead would change the distribution.
     """
-    bits = whole_word(word)
+    typed_law(law)
+    bits = word_of(word)
     require_law(law)
     t, kappa, slack = law[0], law[1], law[3]
     y = fma64(t, exponential_from_word(bits), kappa)
@@ -280,21 +299,33 @@ def fill_laplace(out: Any, loc: Any, scale: Any, source: Any, position: Any) -> 
     Raises
     ------
     ValueError, OverflowError
-        As in `Generator.laplace`, before anything is written.
+        As in `Generator.laplace`, before a word is made; ``out`` is NaN then, because in `prange` Numba may lose an
+        exception.
+
+    Notes
+    -----
+    ``out`` must not overlap ``loc`` or ``scale``, unless it is the very array that ``loc`` is.
     """
-    _run_laplace(out, require_parameter(loc, out), require_parameter(scale, out), scale, source, whole_place(position))
+    typed_floats(out)
+    typed_source(source)
+    first = place_of(position)
+    _run_laplace(out, require_parameter(loc, out), require_parameter(scale, out), scale, source, first)
 
 
 @device
 def add_laplace(values: Any, scale: Any, source: Any, position: Any) -> None:
     """Add Laplace noise to ``values`` in place, as `Generator.add_laplace` does at a position; see `fill_laplace`."""
-    _run_laplace(values, None, require_parameter(scale, values), scale, source, whole_place(position))
+    typed_floats(values)
+    typed_source(source)
+    _run_laplace(values, None, require_parameter(scale, values), scale, source, place_of(position))
 
 
 @device
 def fill_exponential(out: Any, scale: Any, source: Any, position: Any) -> None:
     """Write draws of Exponential(scale) to ``out``: the magnitudes of `fill_laplace` about 0."""
-    _run_exponential(out, require_parameter(scale, out), scale, source, whole_place(position))
+    typed_floats(out)
+    typed_source(source)
+    _run_exponential(out, require_parameter(scale, out), scale, source, place_of(position))
 
 
 @device
@@ -318,11 +349,15 @@ def fill_discrete_laplace(out: Any, law: Any, source: Any, position: Any, undeci
         How many are undecided, room or not. `finish` makes them: ``out[where] = finish(law, source, position + where)``
         with ``where = undecided[:count]``.
     """
-    first = whole_place(position)
+    typed_integers(out)
+    typed_integers(undecided)
+    typed_law(law)
+    typed_source(source)
+    first = place_of(position)
     require_place(source, first, out.size)
     require_law(law)
-    scratch = np.empty(SCRATCH_WORDS, np.uint64)
-    pending = np.empty(PENDING_ROOM, np.int64)
+    scratch = carray(scratch_words(), SCRATCH_WORDS)
+    pending = carray(stack_of_integers(), PENDING_ROOM)
     done, left_open = 0, 0
     while done < out.size:
         if law[0] <= FAST_LIMIT:
@@ -348,16 +383,16 @@ def _run_laplace_typed(out: Any, loc: Any, scale: Any, given: Any, source: Any, 
     if out.dtype == types.float64:
 
         def double(out: Any, loc: Any, scale: Any, given: Any, source: Any, first: int) -> None:
-            require_place(source, first, out.size)
-            require_scale(given, out)
-            _fill_laplace(out, loc, scale, source, first, np.empty(SCRATCH_WORDS, np.uint64))
+            if not (place_fits(source, first, out.size) and scales_fit(given, out)):
+                refuse(out, given, source, first, out.size)
+            _fill_laplace(out, loc, scale, source, first, carray(scratch_words(), SCRATCH_WORDS))
 
         return double
 
     def single(out: Any, loc: Any, scale: Any, given: Any, source: Any, first: int) -> None:
-        require_place(source, first, (out.size + 1) >> 1)
-        require_scale(given, out)
-        _fill_laplace32(out, loc, scale, source, 2 * first, np.empty(SCRATCH_WORDS, np.uint64))
+        if not (place_fits(source, first, (out.size + 1) >> 1) and scales_fit(given, out)):
+            refuse(out, given, source, first, (out.size + 1) >> 1)
+        _fill_laplace32(out, loc, scale, source, 2 * first, carray(scratch_words(), SCRATCH_WORDS))
 
     return single
 
@@ -371,15 +406,15 @@ def _run_exponential_typed(out: Any, scale: Any, given: Any, source: Any, first:
     if out.dtype == types.float64:
 
         def double(out: Any, scale: Any, given: Any, source: Any, first: int) -> None:
-            require_place(source, first, out.size)
-            require_scale(given, out)
-            _fill_exponential(out, scale, source, first, np.empty(SCRATCH_WORDS, np.uint64))
+            if not (place_fits(source, first, out.size) and scales_fit(given, out)):
+                refuse(out, given, source, first, out.size)
+            _fill_exponential(out, scale, source, first, carray(scratch_words(), SCRATCH_WORDS))
 
         return double
 
     def single(out: Any, scale: Any, given: Any, source: Any, first: int) -> None:
-        require_place(source, first, (out.size + 1) >> 1)
-        require_scale(given, out)
-        _fill_exponential32(out, scale, source, 2 * first, np.empty(SCRATCH_WORDS, np.uint64))
+        if not (place_fits(source, first, (out.size + 1) >> 1) and scales_fit(given, out)):
+            refuse(out, given, source, first, (out.size + 1) >> 1)
+        _fill_exponential32(out, scale, source, 2 * first, carray(scratch_words(), SCRATCH_WORDS))
 
     return single

@@ -192,7 +192,7 @@ class ChaChaBits(np.random.BitGenerator):
         Parameters
         ----------
         delta : int
-            It must lead to a position from 0 to 2^62.
+            It must lead to a position from 0 to 2^62, and back only where the key is from a seed.
 
         Returns
         -------
@@ -200,7 +200,8 @@ class ChaChaBits(np.random.BitGenerator):
             This one.
         """
         with self._words.held():
-            self._words.move(_check.advanced(delta, self._words.position, MAX_POSITION))
+            seeded = self._words.stream.key.seeded
+            self._words.move(_check.advanced(delta, self._words.position, MAX_POSITION, seeded))
         return self
 
     @property
@@ -226,7 +227,7 @@ class ChaChaBits(np.random.BitGenerator):
 
     @state.setter
     def state(self, value: Mapping[str, Any]) -> None:
-        numbers = _check.bits_state(value, MAX_POSITION)
+        numbers = _check.bits_state(value)
         key = Key(numbers["key"].to_bytes(32, "little"), seeded=True)
         stream = Stream(key, numbers["rounds"], numbers["stream_id"])
         stream.position, stream.spawned = numbers["position"], numbers["spawned"]
