@@ -20,7 +20,7 @@ from stats import absolute_power_moments, accept, count
 from lapnoise import LaplaceMechanism, default_rng, evaluate, queries
 from lapnoise.cli import main
 from lapnoise.errors import InputDataError, SeededNoiseWarning
-from lapnoise.evaluate import _accumulation, _matplotlib, _statistics
+from lapnoise.evaluate import _accumulation, _matplotlib, _statistics, _sums
 from lapnoise.evaluate._column import read_column
 
 AIRPORTS = str(Path(__file__).parents[1] / "examples" / "california_airports.csv")
@@ -119,9 +119,9 @@ def test_halving_epsilon():
 def test_bands_by_standard_errors():
     """For many errors bands are what standard errors say: b sqrt(2 / n), b^2 sqrt(20 / n), of five means b^2 / 5."""
     n = 10**8
-    z = _statistics.normal_quantile(1e-3)
+    z = _sums.normal_quantile(1e-3)
     assert z == pytest.approx(3.2905267, rel=1e-7)
-    low, high = _statistics.mean_band(_statistics.square_moments(1), n, 1e-3)
+    low, high = _sums.mean_band(_statistics.continuous_law().terms[2], n, 1e-3)
     assert (high - low) / 2 == pytest.approx(z * math.sqrt(20 / n), rel=1e-4)
     assert (high + low) / 2 == pytest.approx(2, rel=1e-5)
 

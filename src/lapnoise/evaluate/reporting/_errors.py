@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lapnoise.evaluate._statistics import mean_band
+from lapnoise.evaluate._sums import mean_band
 from lapnoise.evaluate.experiments import LEVEL, Curve, Experiment, Statistic, experiment
 from lapnoise.evaluate.plots._laws import draw_noise, law_of
 from lapnoise.evaluate.reporting._named import made
