@@ -389,7 +389,7 @@ def test_fractions_among_counts():
         (np.zeros(100), {"epsilon": 0}, "epsilon must be finite and > 0"),
         (np.zeros(100), {"sensitivity": -1}, "sensitivity must be finite and > 0"),
         (np.zeros(100), {"mechanism": "gaussian"}, "mechanism must be 'laplace' or 'discrete-laplace'"),
-        (np.zeros(100), {"false_alarm": 1}, "false_alarm must be greater than 0 and less than 1/2"),
+        (np.zeros(100), {"false_alarm": 1}, "false_alarm must be at least 1e-12 and less than 1/2"),
     ],
 )
 def test_refused(noise, changes, message):
@@ -429,7 +429,7 @@ def test_the_command_on_recorded_noise(tmp_path, capsys):
     np.save(path, NOISE[:100_000])
     claim = ["verify", "--noise", str(path), "--sensitivity", "1", "--epsilon"]
     assert main([*claim, "0.5"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("6 checks passed")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("8 checks passed")
     assert main([*claim, "1", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert not found["passed"]
@@ -444,7 +444,7 @@ def test_the_command_on_recorded_noise(tmp_path, capsys):
         (["--noise", "x.npy", "--epsilon", "1", "--sensitivity", "1", "--seed", "1"], 2, "--seed do not go with"),
         (["--noise", "x.npy", "--epsilon", "1", "--sensitivity", "1"], 2, "noise cannot be read: 'x.npy'"),
         (["--noise", "x.csv", "--epsilon", "1", "--sensitivity", "1"], 2, "noise must be an NPY file"),
-        (["--false-alarm", "0"], 2, "false_alarm must be greater than 0"),
+        (["--false-alarm", "0"], 2, "false_alarm must be at least 1e-12"),
     ],
 )
 def test_the_command_refuses(arguments, code, message, capsys):

@@ -23,7 +23,6 @@ __all__ = ["experiment"]
 SWEEP_HEADER = ("epsilon", "scale", "mean", "band", "std", "theory", "band", "MSE", "theory", "band")
 COMPOSED_HEADER = ("releases", "epsilon each", "total epsilon", "scale", *SWEEP_HEADER[2:])
 QUERY_HEADER = ("query", "epsilon", "scale", "bias", "RMSE", "theory", "band", "relative", "bounding")
-REVEALING = "computed from the true answers, which it tells: for planning, not for publishing"
 
 
 @click.command()
@@ -170,7 +169,9 @@ def _print(result: Any, *, as_json: bool, as_csv: bool) -> None:
     elif as_csv:
         file = io.StringIO()
         flat = [_flat(row) for row in (_queries_as_json if on_data else _sweep_as_json)(result)["rows"]]
-        if not on_data:
+        if on_data:
+            flat = [{**row, "note": result.note} for row in flat]
+        else:
             flat += [_flat(row) for row in _sweep_as_json(result)["composed"]]
         writer = csv.DictWriter(file, list(flat[0]), lineterminator="\n")
         writer.writeheader()
@@ -180,7 +181,7 @@ def _print(result: Any, *, as_json: bool, as_csv: bool) -> None:
         for line in _queries_told(result) if on_data else _sweep_told(result):
             click.echo(line)
     if on_data:
-        say(REVEALING)
+        say(result.note)
 
 
 def _sweep_told(result: Experiment) -> Iterator[str]:
@@ -206,7 +207,9 @@ def _queries_told(result: QueryErrors) -> Iterator[str]:
 
 
 def _share(result: Experiment | QueryErrors) -> str:
-    return f"{float(result.level):.6g} of all, each by itself"
+    from lapnoise.evaluate._sums import share
+
+    return f"{share(result.level)} of all, each by itself"
 
 
 def _sweep_cells(row: SweepRow) -> tuple[str, ...]:
@@ -301,7 +304,7 @@ def _queries_as_json(result: Any) -> dict[str, Any]:
         "n": result.n,
         "level": str(result.level),
         "seed": result.seed,
-        "note": REVEALING,
+        "note": result.note,
         "rows": rows,
     }
 

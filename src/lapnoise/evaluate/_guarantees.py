@@ -53,7 +53,8 @@ def _costs_more(mechanism: Any, n: int) -> bool:
 
 def _steps(mechanism: Any, n: int) -> int:
     """Return how many steps n values move by that differ by the sensitivity in L1 norm."""
-    return int(math.ceil(mechanism.sensitivity / mechanism.lattice.granularity)) + n - 1
+    steps: int = math.ceil(mechanism.sensitivity / mechanism.lattice.granularity) + n - 1
+    return steps
 
 
 def _laplace(mechanism: Any, n: int) -> Cost:

@@ -18,13 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Moments", "Term", "cornish_fisher", "mean_band", "normal_quantile", "sum_band"]
+__all__ = ["Moments", "Term", "cornish_fisher", "mean_band", "normal_quantile", "share", "sum_band"]
 
 Floats = NDArray[np.float64]
 
@@ -93,6 +94,12 @@ def cornish_fisher(z: float, moments: Moments, n: int) -> float:
     """Return the quantile of a standardised mean of n terms at which a normal one has z [1]_."""
     skewness, kurtosis = moments.skewness / math.sqrt(n), moments.kurtosis / n
     return z + (z**2 - 1) * skewness / 6 + (z**3 - 3 * z) * kurtosis / 24 - (2 * z**3 - 5 * z) * skewness**2 / 36
+
+
+def share(level: Fraction) -> str:
+    """Return a probability below 1 in words that do not round it to 1."""
+    short = f"{float(level):.9g}"
+    return short if Fraction(short) < 1 else f"1 - {float(1 - level):.3g}"
 
 
 def mean_band(term: Term, n: int, alpha: float) -> tuple[float, float]:

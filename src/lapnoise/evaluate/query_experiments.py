@@ -87,6 +87,11 @@ class QueryErrors:
     rows: tuple[QueryRow, ...]
 
     @property
+    def note(self) -> str:
+        """What is to be said wherever these errors are shown."""
+        return "computed from the true answers, which it tells: for planning, not for publishing"
+
+    @property
     def curves(self) -> tuple[Curve, ...]:
         """Root mean squared error against epsilon, for pictures: a curve for each query."""
         return tuple(
