@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lapnoise import evaluate
+from lapnoise import LaplaceMechanism, _gaussian_noise, evaluate
 from lapnoise.cli import main
 from lapnoise.errors import OutputError
 from lapnoise.evaluate import _matplotlib, reporting
+from lapnoise.evaluate.auditing.bounds import epsilon_at_least
 from lapnoise.evaluate.plots import _holes
 
 SECTIONS = [
@@ -298,6 +299,70 @@ def test_noise_beyond_compiled_kernels(monkeypatch, found):
     evaluate.report(epsilon="1e-30")
     evaluate.report()
     assert sizes == [10_000, 10_000, 200_000, 1_000_000]
+
+
+def test_a_broken_sampler_is_not_sound(monkeypatch, found):
+    """A page on a Gaussian mechanism at 0.9 of its sigma is not sound, by its errors and by the checks of the sampler.
+
+    Without its checks the errors alone say so.
+    """
+    kernel = _gaussian_noise.gaussian_kernel
+    monkeypatch.setattr(_gaussian_noise, "gaussian_kernel", lambda sigma: kernel(0.9 * sigma))
+    monkeypatch.setattr(reporting, "audit", lambda *given, **named: found.audit)
+    made = evaluate.report(mechanism="gaussian", delta="1e-6", seed=1)
+    assert len(made.astray) == 5
+    assert {check.tested.split(" by ")[1] for check in made.verification.failed if " by " in check.tested} == {
+        "GaussianMechanism",
+        "GaussianMechanism on integers",
+    }
+    made = dataclasses.replace(made, verification=found.verification)
+    assert not made.sound
+    page = Page(made.html())
+    assert "FAILED" in page.words[""]
+    assert "At epsilon 0.25, 0.5, 1, 2, 4 errors are FAR OUT" in page.words["errors"]
+    assert dataclasses.replace(made, astray=()).sound
+
+
+def test_the_length_of_a_vector(quick, page, capsys, tmp_path):
+    """A page says for how many coordinates it holds; for 1,000 granularity and scale are those of such a release."""
+    assert "of which one record changes one coordinate" in page.words["release"]
+    made = evaluate.report(epsilon=1, sensitivity=1000, changed=1000, seed=3)
+    expected = LaplaceMechanism(epsilon=1, sensitivity=1000).for_length(1000)
+    assert made.mechanism == expected
+    told = Page(made.html())
+    facts = dict(told.tables["release", "Parameters of the release"])
+    assert facts["granularity"].startswith("2⁻²⁰:")
+    assert facts["holds for"].startswith("vectors of which one record changes 1,000 coordinates at most")
+    assert dict(told.tables["noise", "Noise on one number"])["scale"] == f"{expected.scale:.6g}"
+    ((_, one),) = [point for point in made.errors.curves[0].points if point[0] == 1.0]
+    assert one.theory == pytest.approx(expected.std, rel=1e-6)
+    assert made.sound
+    path = tmp_path / "x.html"
+    assert main(["report", str(path), "--changed", "1000", "--sensitivity", "1000", "--quiet"]) == 0
+    assert "1,000 coordinates at most" in path.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="changed must be >= 1, got 0"):
+        evaluate.report(changed=0)
+    counts = evaluate.report(mechanism="discrete-laplace", seed=3)
+    assert "vectors of any length" in Page(counts.html()).words["release"]
+
+
+def test_what_the_audit_can_find(found, page):
+    """The page says what an audit of its size finds, and what no audit of its size could show."""
+    told = [cells for cells in page.tables["audit", "What the outputs show"] if cells[0] in ("finds", "can show")]
+    power = found.audit.power
+    assert ["finds", f"a scale 2 % small with probability {power.two_percent:.2g}"] in told
+    assert any(f"an epsilon of {power.epsilon_found:.4g}" in cells[1] for cells in told)
+    most = epsilon_at_least(750_000, 0, 750_000, 0.0)
+    assert told[0] == ["can show", f"no epsilon above {float(most):.4g}, whatever the outputs: so few are 750,000"]
+
+
+@pytest.mark.parametrize("epsilon", [3, 12, 200, 5000])
+def test_counts_at_large_epsilon(quick, epsilon):
+    """Bands of counts are in order, and hold, also where the noise is mostly 0 or always."""
+    made = evaluate.report(mechanism="discrete-laplace", epsilon=epsilon, seed=6)
+    assert all(0 <= one.low <= one.high and one.within for _, one in made.errors.curves[0].points)
+    assert "of 5 do" in Page(made.html()).words["errors"]
+    assert made.sound
 
 
 def test_a_failed_check_is_said_first(found):

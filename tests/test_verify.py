@@ -444,6 +444,7 @@ def test_the_command_on_recorded_noise(tmp_path, capsys):
         (["--noise", "x.npy", "--epsilon", "1", "--sensitivity", "1", "--seed", "1"], 2, "--seed do not go with"),
         (["--noise", "x.npy", "--epsilon", "1", "--sensitivity", "1"], 2, "noise cannot be read: 'x.npy'"),
         (["--noise", "x.csv", "--epsilon", "1", "--sensitivity", "1"], 2, "noise must be an NPY file"),
+        (["--false-alarm", "1e-300"], 2, "false_alarm must be at least 1e-12"),
         (["--false-alarm", "0"], 2, "false_alarm must be at least 1e-12"),
     ],
 )

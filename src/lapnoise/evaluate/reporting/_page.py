@@ -169,6 +169,11 @@ def _compared(found: Report) -> str:
 
 def _law(found: Report) -> str:
     mechanism, n = found.mechanism, found.noise.size
+    if not found.noise.any():
+        nothing = (
+            f"All {n:,} draws made for this page are 0, as nearly all noise is at this epsilon: no picture shows it."
+        )
+        return html.section("distribution", "Distribution of the noise", html.paragraph(nothing))
     density = plots.density(found.noise, mechanism=mechanism)
     told = f"Histogram of {n:,} draws made for this page, on a logarithmic axis, and the density that they should have."
     quantiles = plots.quantiles(found.noise, mechanism=mechanism)
@@ -199,14 +204,15 @@ def _errors(found: Report) -> str:
         told += f" At epsilon {places} errors are FAR OUT, as those of right noise are once in a million pages."
     if found.name == "bounded-laplace":
         told += " The errors are those of a value in the middle of the domain."
-    caption = "Markers are measured, the line is theory."
-    return html.section(
-        "errors",
-        "Error against epsilon",
+    parts = [
         html.paragraph(told),
         html.table(curve.name.capitalize(), ("epsilon", "measured", "theory", "band"), rows),
-        html.figure(plots.sweep(found.errors), "Error against epsilon on logarithmic axes, beside theory.", caption),
-    )
+    ]
+    if all(one.measured > 0.0 for _, one in curve.points):  # axes are logarithmic
+        caption = "Markers are measured, the line is theory."
+        alternative = "Error against epsilon on logarithmic axes, beside theory."
+        parts.append(html.figure(plots.sweep(found.errors), alternative, caption))
+    return html.section("errors", "Error against epsilon", *parts)
 
 
 def _lattice(found: Report) -> str:
