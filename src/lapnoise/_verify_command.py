@@ -45,8 +45,8 @@ def verify(full: bool, noise: str | None, as_json: bool, quiet: bool, **given: A
     """Test the installed sampler on this machine: exit code 0 if all is well, 1 if not.
 
     Known answers, exact noise and releases of every mechanism against integer arithmetic, distributions at several
-    scales and types, threads and forks, guarantees and budget arithmetic. Every line says what was tested, the statistic, its threshold and how often a right
-    sampler fails it; what fails says where to look.
+    scales and types, threads and forks, guarantees and budget arithmetic. Every line says what was tested, the
+    statistic, its threshold and how often a right sampler fails it; what fails says where to look.
 
     With --noise differences that you recorded are tested against the Laplace noise that they are said to be.
     """
