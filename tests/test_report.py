@@ -346,6 +346,26 @@ def test_the_length_of_a_vector(quick, page, capsys, tmp_path):
     assert "vectors of any length" in Page(counts.html()).words["release"]
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("discrete-laplace", {}),
+        ("gaussian", {"delta": "1e-6"}),
+        ("truncated-laplace", {"delta": "1e-3"}),
+        ("bounded-laplace", {"low": 0, "high": 30}),
+    ],
+)
+def test_vectors_of_other_mechanisms(name, given, monkeypatch, found):
+    """What is audited is the mechanism of the page, for as many coordinates, and it is sound."""
+    monkeypatch.setattr(reporting, "verify", lambda **given: found.verification)
+    monkeypatch.setattr(reporting, "AUDITED", 20_000)
+    made = evaluate.report(mechanism=name, changed=40, seed=4, **given)
+    assert made.sound
+    assert made.mechanism.for_length(1) == made.mechanism
+    alone = evaluate.report(mechanism=name, seed=4, **given)
+    assert (made.mechanism.scale > alone.mechanism.scale) == (name != "discrete-laplace")
+
+
 def test_what_the_audit_can_find(found, page):
     """The page says what an audit of its size finds, and what no audit of its size could show."""
     told = [cells for cells in page.tables["audit", "What the outputs show"] if cells[0] in ("finds", "can show")]

@@ -233,7 +233,12 @@ def report(
     tell("audit")
     terms: dict[str, Any] = {"low": domain[0], "high": domain[1], "inputs": inputs, "seed": seed}
     terms["draws"] = SLOW_DRAWS if slow else AUDITED
-    audited = audit(name if coordinates == 1 else chosen, epsilon=spent, delta=small, sensitivity=delta1, **terms)
+    subject = name
+    if coordinates > 1 and name != "discrete-laplace":  # to which the number of coordinates makes no difference
+        subject = chosen
+        if domain[0] is not None:  # it has them, and neighbours lie at the lower end, as they do by name
+            terms |= {"low": None, "high": None, "inputs": (chosen.low, min(chosen.low + delta1, chosen.high))}
+    audited = audit(subject, epsilon=spent, delta=small, sensitivity=delta1, **terms)
     tell("verification")
     return Report(
         heading or f"Release with the {NAMED[name].title}",
