@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
+import matplotlib
 import numpy as np
 import pytest
 from exact_oracles import probability
@@ -21,7 +22,7 @@ from stats import absolute_power_moments, accept, count
 from lapnoise import LaplaceMechanism, default_rng, evaluate, queries
 from lapnoise.cli import main
 from lapnoise.errors import InputDataError, SeededNoiseWarning
-from lapnoise.evaluate import _accumulation, _matplotlib, _statistics
+from lapnoise.evaluate import _accumulation, _matplotlib, _picture, _statistics, _sums
 from lapnoise.evaluate._column import read_column
 
 AIRPORTS = str(Path(__file__).parents[1] / "examples" / "california_airports.csv")
@@ -125,9 +126,9 @@ def test_halving_epsilon():
 def test_bands_by_standard_errors():
     """For many errors bands are what standard errors say: b sqrt(2 / n), b^2 sqrt(20 / n), of five means b^2 / 5."""
     n = 10**8
-    z = _statistics.normal_quantile(1e-3)
+    z = _sums.normal_quantile(1e-3)
     assert z == pytest.approx(3.2905267, rel=1e-7)
-    low, high = _statistics.mean_band(_statistics.square_moments(1), n, 1e-3)
+    low, high = _sums.mean_band(_statistics.continuous_law().terms[2], n, 1e-3)
     assert (high - low) / 2 == pytest.approx(z * math.sqrt(20 / n), rel=1e-4)
     assert (high + low) / 2 == pytest.approx(2, rel=1e-5)
 
@@ -420,7 +421,28 @@ def test_the_command_on_data(capsys):
     assert main([*command, "--seed", "2"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["query", "epsilon"]
     assert main([*command, "--csv"]) == 0
-    assert capsys.readouterr().out.startswith("query,epsilon,scale,bias,rmse,rmse_theory,")
+    printed = capsys.readouterr().out
+    assert printed.startswith("query,epsilon,scale,bias,rmse,rmse_theory,")
+    notes = [row["note"] for row in csv.DictReader(io.StringIO(printed))]
+    assert notes == ["computed from the true answers, which it tells: for planning, not for publishing"] * 16
+
+
+def test_a_picture_of_data_says_so(tmp_path):
+    """What is drawn of real data carries the note that it tells true answers; what is drawn of none does not."""
+    queries_path, drawn_path = tmp_path / "queries.svg", tmp_path / "drawn.svg"
+    found = evaluate.query_errors([1.0, 5.0, 9.0], 0, 10, epsilons=[1, 2], n=20, seed=1)
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        _picture.save_sweep(found, str(queries_path), False)
+        _picture.save_sweep(evaluate.experiment(n=20, seed=1), str(drawn_path), False)
+    assert found.note in queries_path.read_text(encoding="utf-8")
+    assert "true answers" not in drawn_path.read_text(encoding="utf-8")
+
+
+def test_levels_near_one(capsys):
+    """A level is not shown as one."""
+    for level, shown in (("0.9999999", "0.9999999"), ("0.99999999999", "1 - 1e-11"), ("0.5", "0.5")):
+        assert main(["experiment", "--seed", "1", "--n", "50", "--level", level]) == 0
+        assert f"bands hold {shown} of all" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lapnoise import evaluate
+from lapnoise import LaplaceMechanism, _gaussian_noise, evaluate
 from lapnoise.cli import main
 from lapnoise.errors import OutputError
 from lapnoise.evaluate import _matplotlib, reporting
+from lapnoise.evaluate.auditing.bounds import epsilon_at_least
 from lapnoise.evaluate.plots import _holes
 
 SECTIONS = [
@@ -136,7 +137,7 @@ def test_pictures_are_described(page):
 
 def test_parameters(found, page):
     """What is said of the mechanism is what the mechanism says."""
-    told = dict(page.tables["release", "Parameters for one number"])
+    told = dict(page.tables["release", "Parameters of the release"])
     assert told["epsilon asked"] == "0.5"
     assert told["epsilon attained"].startswith(f"{float(found.mechanism.epsilon):.10g},")
     assert told["sensitivity"] == "2 in L1 norm"
@@ -255,7 +256,7 @@ def test_other_mechanisms(name, given, norm, words, quick):
     """Each mechanism has its own noise, guarantee and errors, whose theory is that of its law."""
     made = evaluate.report(mechanism=name, epsilon=1, sensitivity=3, seed=4, **given)
     page = Page(made.html())
-    told = dict(page.tables["release", "Parameters for one number"])
+    told = dict(page.tables["release", "Parameters of the release"])
     assert type(made.mechanism).__name__ in told["mechanism"]
     assert told["sensitivity"] == f"3 in {norm} norm"
     assert words in page.words["guarantee"]
@@ -294,9 +295,94 @@ def test_noise_beyond_compiled_kernels(monkeypatch, found):
     monkeypatch.setattr(reporting, "audit", lambda *given, **named: sizes.append(named["draws"]) or found.audit)
     monkeypatch.setattr(reporting, "draw_noise", lambda mechanism, n, seed: sizes.append(n))
     monkeypatch.setattr(reporting, "errors_of", lambda *given: found.errors)
+    monkeypatch.setattr(reporting, "astray", lambda *given: ())
     evaluate.report(epsilon="1e-30")
     evaluate.report()
     assert sizes == [10_000, 10_000, 200_000, 1_000_000]
+
+
+def test_a_broken_sampler_is_not_sound(monkeypatch, found):
+    """A page on a Gaussian mechanism at 0.9 of its sigma is not sound, by its errors and by the checks of the sampler.
+
+    Without its checks the errors alone say so.
+    """
+    kernel = _gaussian_noise.gaussian_kernel
+    monkeypatch.setattr(_gaussian_noise, "gaussian_kernel", lambda sigma: kernel(0.9 * sigma))
+    monkeypatch.setattr(reporting, "audit", lambda *given, **named: found.audit)
+    made = evaluate.report(mechanism="gaussian", delta="1e-6", seed=1)
+    assert len(made.astray) == 5
+    assert {check.tested.split(" by ")[1] for check in made.verification.failed if " by " in check.tested} == {
+        "GaussianMechanism",
+        "GaussianMechanism on integers",
+    }
+    made = dataclasses.replace(made, verification=found.verification)
+    assert not made.sound
+    page = Page(made.html())
+    assert "FAILED" in page.words[""]
+    assert "At epsilon 0.25, 0.5, 1, 2, 4 errors are FAR OUT" in page.words["errors"]
+    assert dataclasses.replace(made, astray=()).sound
+
+
+def test_the_length_of_a_vector(quick, page, capsys, tmp_path):
+    """A page says for how many coordinates it holds; for 1,000 granularity and scale are those of such a release."""
+    assert "of which one record changes one coordinate" in page.words["release"]
+    made = evaluate.report(epsilon=1, sensitivity=1000, changed=1000, seed=3)
+    expected = LaplaceMechanism(epsilon=1, sensitivity=1000).for_length(1000)
+    assert made.mechanism == expected
+    told = Page(made.html())
+    facts = dict(told.tables["release", "Parameters of the release"])
+    assert facts["granularity"].startswith("2⁻²⁰:")
+    assert facts["holds for"].startswith("vectors of which one record changes 1,000 coordinates at most")
+    assert dict(told.tables["noise", "Noise on one number"])["scale"] == f"{expected.scale:.6g}"
+    ((_, one),) = [point for point in made.errors.curves[0].points if point[0] == 1.0]
+    assert one.theory == pytest.approx(expected.std, rel=1e-6)
+    assert made.sound
+    path = tmp_path / "x.html"
+    assert main(["report", str(path), "--changed", "1000", "--sensitivity", "1000", "--quiet"]) == 0
+    assert "1,000 coordinates at most" in path.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="changed must be >= 1, got 0"):
+        evaluate.report(changed=0)
+    counts = evaluate.report(mechanism="discrete-laplace", seed=3)
+    assert "vectors of any length" in Page(counts.html()).words["release"]
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("discrete-laplace", {}),
+        ("gaussian", {"delta": "1e-6"}),
+        ("truncated-laplace", {"delta": "1e-3"}),
+        ("bounded-laplace", {"low": 0, "high": 30}),
+    ],
+)
+def test_vectors_of_other_mechanisms(name, given, monkeypatch, found):
+    """What is audited is the mechanism of the page, for as many coordinates, and it is sound."""
+    monkeypatch.setattr(reporting, "verify", lambda **given: found.verification)
+    monkeypatch.setattr(reporting, "AUDITED", 20_000)
+    made = evaluate.report(mechanism=name, changed=40, seed=4, **given)
+    assert made.sound
+    assert made.mechanism.for_length(1) == made.mechanism
+    alone = evaluate.report(mechanism=name, seed=4, **given)
+    assert (made.mechanism.scale > alone.mechanism.scale) == (name != "discrete-laplace")
+
+
+def test_what_the_audit_can_find(found, page):
+    """The page says what an audit of its size finds, and what no audit of its size could show."""
+    told = [cells for cells in page.tables["audit", "What the outputs show"] if cells[0] in ("finds", "can show")]
+    power = found.audit.power
+    assert ["finds", f"a scale 2 % small with probability {power.two_percent:.2g}"] in told
+    assert any(f"an epsilon of {power.epsilon_found:.4g}" in cells[1] for cells in told)
+    most = epsilon_at_least(750_000, 0, 750_000, 0.0)
+    assert told[0] == ["can show", f"no epsilon above {float(most):.4g}, whatever the outputs: so few are 750,000"]
+
+
+@pytest.mark.parametrize("epsilon", [3, 12, 200, 5000])
+def test_counts_at_large_epsilon(quick, epsilon):
+    """Bands of counts are in order, and hold, also where the noise is mostly 0 or always."""
+    made = evaluate.report(mechanism="discrete-laplace", epsilon=epsilon, seed=6)
+    assert all(0 <= one.low <= one.high and one.within for _, one in made.errors.curves[0].points)
+    assert "of 5 do" in Page(made.html()).words["errors"]
+    assert made.sound
 
 
 def test_a_failed_check_is_said_first(found):
@@ -377,7 +463,7 @@ def test_the_command(quick, tmp_path, capsys):
     assert main(arguments) == 0
     page = Page(path.read_text(encoding="utf-8"))
     assert page.title == "Count & more"
-    assert dict(page.tables["release", "Parameters for one number"])["epsilon asked"] == "1/3"
+    assert dict(page.tables["release", "Parameters of the release"])["epsilon asked"] == "1/3"
     assert "with seed 5" in page.words[""]
     assert capsys.readouterr() == ("", "")
     path.write_text("mine")

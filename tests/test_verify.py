@@ -36,7 +36,9 @@ from lapnoise.evaluate import (
 )
 from lapnoise.ledger._memory import MemoryStore
 
-SUBJECTS = ["words", "exact noise", "distribution", "threads", "fork", "budget"]
+SUBJECTS = [
+    *("words", "places", "exact noise", "release", "distribution", "threads", "fork", "guarantee", "budget"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +73,13 @@ def test_thresholds(right):
     distance = by_measure["Kolmogorov-Smirnov distance"]
     assert distributions.kstwo.sf(distance.threshold, 200_000) == pytest.approx(alpha, rel=1e-6)
     assert distributions.chi2.sf(by_measure["chi-square, 19 cells"].threshold, 18) == pytest.approx(alpha, rel=1e-9)
-    signs = by_measure["signs, standard errors off"]
-    assert 2 * distributions.norm.sf(signs.threshold) == pytest.approx(alpha, rel=1e-9)
+    # A count that fair coins pass with at most alpha, and one less that they pass with more.
+    n = 1_000_000
+    critical = _statistics.fair_signs(n, 0)[1](alpha)
+    most = (n + round(critical * math.sqrt(n))) / 2
+    assert 2 * distributions.binom.sf(most, n, 0.5) <= alpha < 2 * distributions.binom.sf(most - 1, n, 0.5)
+    near = by_measure["neighbours' correlation, standard errors"]
+    assert 2 * distributions.norm.sf(near.threshold) == pytest.approx(alpha / 3.18, rel=1e-9)
 
 
 def test_moments_as_in_the_suite():
@@ -149,7 +156,7 @@ def test_mutant_scale_two_percent_small(failing, monkeypatch):
         assert ("distribution", tested, "mean square, standard errors off") in lines
         assert ("distribution", tested, "mean, standard errors off") not in lines
     assert not [line for line in lines if "of laplace" in line[1] or "discrete_laplace" in line[1]]
-    assert subjects(lines) == {"words", "exact noise", "distribution"}
+    assert subjects(lines) == {"words", "exact noise", "release", "distribution"}
     assert "sensitivity / epsilon" in look
 
 
@@ -383,7 +390,7 @@ def test_fractions_among_counts():
         (np.zeros(100), {"epsilon": 0}, "epsilon must be finite and > 0"),
         (np.zeros(100), {"sensitivity": -1}, "sensitivity must be finite and > 0"),
         (np.zeros(100), {"mechanism": "gaussian"}, "mechanism must be 'laplace' or 'discrete-laplace'"),
-        (np.zeros(100), {"false_alarm": 1}, "false_alarm must be greater than 0 and less than 1/2"),
+        (np.zeros(100), {"false_alarm": 1}, "false_alarm must be at least 1e-12 and less than 1/2"),
     ],
 )
 def test_refused(noise, changes, message):
@@ -397,14 +404,14 @@ def test_refused(noise, changes, message):
 
 def test_the_command(capsys, monkeypatch):
     """Each line has what was tested, the statistic, its threshold, and the rate of false alarms."""
-    monkeypatch.setattr(verification, "QUICK", verification.Extent(64, 20, 5, 20_000))
+    monkeypatch.setattr(verification, "QUICK", verification.Extent(64, 20, 5, 4, 20_000))
     monkeypatch.setattr(_processes, "fork_check", list)
     assert main(["verify", "--quick", "--seed", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["subject", "tested", "statistic", "is", "at", "most", "false", "alarms"]
     assert lines[1].split()[:4] == ["ok", "words", "published", "block"]
-    assert lines[-1] == "106 checks passed; a right sampler fails one run in 1,000,000"
-    monkeypatch.setattr(verification, "FULL", verification.Extent(64, 21, 5, 20_000))
+    assert lines[-1] == "222 checks passed; a right sampler fails one run in 1,000,000"
+    monkeypatch.setattr(verification, "FULL", verification.Extent(64, 21, 5, 4, 20_000))
     assert main(["verify", "--full", "--seed", "2"]) == 0
     assert "ok  exact noise   21 random words, scale 0.3" in capsys.readouterr().out
     assert main(["verify", "--seed", "2", "--quiet"]) == 0
@@ -413,7 +420,7 @@ def test_the_command(capsys, monkeypatch):
     assert main(["verify", "--seed", "2", "--quiet"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["FAILED", "FAILED"]
-    assert lines[3] == "2 of 106 checks FAILED. Look here, in this order:"
+    assert lines[3] == "2 of 222 checks FAILED. Look here, in this order:"
     assert lines[4] == f"  {_budgets.LEDGER_LOOK}"
 
 
@@ -423,7 +430,7 @@ def test_the_command_on_recorded_noise(tmp_path, capsys):
     np.save(path, NOISE[:100_000])
     claim = ["verify", "--noise", str(path), "--sensitivity", "1", "--epsilon"]
     assert main([*claim, "0.5"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("6 checks passed")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("8 checks passed")
     assert main([*claim, "1", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert not found["passed"]
@@ -438,7 +445,8 @@ def test_the_command_on_recorded_noise(tmp_path, capsys):
         (["--noise", "x.npy", "--epsilon", "1", "--sensitivity", "1", "--seed", "1"], 2, "--seed do not go with"),
         (["--noise", "x.npy", "--epsilon", "1", "--sensitivity", "1"], 2, "noise cannot be read: 'x.npy'"),
         (["--noise", "x.csv", "--epsilon", "1", "--sensitivity", "1"], 2, "noise must be an NPY file"),
-        (["--false-alarm", "0"], 2, "false_alarm must be greater than 0"),
+        (["--false-alarm", "1e-300"], 2, "false_alarm must be at least 1e-12"),
+        (["--false-alarm", "0"], 2, "false_alarm must be at least 1e-12"),
     ],
 )
 def test_the_command_refuses(arguments, code, message, capsys):

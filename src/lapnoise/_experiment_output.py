@@ -19,7 +19,6 @@ __all__ = ["print_experiment"]
 SWEEP_HEADER = ("epsilon", "scale", "mean", "band", "std", "theory", "band", "MSE", "theory", "band")
 COMPOSED_HEADER = ("releases", "epsilon each", "total epsilon", "scale", *SWEEP_HEADER[2:])
 QUERY_HEADER = ("query", "epsilon", "scale", "bias", "RMSE", "theory", "band", "relative", "bounding")
-REVEALING = "computed from the true answers, which it tells: for planning, not for publishing"
 
 
 def print_experiment(result: Any, *, as_json: bool, as_csv: bool) -> None:
@@ -32,7 +31,7 @@ def print_experiment(result: Any, *, as_json: bool, as_csv: bool) -> None:
     elif as_csv:
         file = io.StringIO()
         if on_data:
-            flat = [_flat(row) for row in _queries_as_json(result)["rows"]]
+            flat = [{**_flat(row), "note": result.note} for row in _queries_as_json(result)["rows"]]
         else:
             parts = _sweep_as_json(result)
             flat = [{"table": name, **_flat(row)} for name in ("rows", "composed") for row in parts[name]]
@@ -44,7 +43,7 @@ def print_experiment(result: Any, *, as_json: bool, as_csv: bool) -> None:
         for line in _queries_told(result) if on_data else _sweep_told(result):
             tell(line)
     if on_data:
-        say(REVEALING)
+        say(result.note)
 
 
 def _sweep_told(result: Experiment) -> Iterator[str]:
@@ -70,7 +69,9 @@ def _queries_told(result: QueryErrors) -> Iterator[str]:
 
 
 def _share(result: Experiment | QueryErrors) -> str:
-    return f"{float(result.level):.6g} of all, each by itself"
+    from lapnoise.evaluate._sums import share
+
+    return f"{share(result.level)} of all, each by itself"
 
 
 def _sweep_cells(row: SweepRow) -> tuple[str, ...]:
@@ -165,7 +166,7 @@ def _queries_as_json(result: Any) -> dict[str, Any]:
         "n": result.n,
         **_both("level", result.level),
         "seed": result.seed,
-        "note": REVEALING,
+        "note": result.note,
         "rows": rows,
     }
 

@@ -28,6 +28,14 @@ __all__ = ["report"]
 @click.option(
     "--delta", metavar="D", default="0", show_default=True, help="For gaussian and truncated-laplace, which need one."
 )
+@click.option(
+    "--changed",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many of the released numbers one record can change: the length of a vector, if nothing less is known.",
+)
 @click.option("--low", metavar="L", help="Least value, for bounded-laplace and --data: public, not read from the data.")
 @click.option("--high", metavar="H", help="Largest value.")
 @click.option(
@@ -46,8 +54,8 @@ def report(target: str, force: bool, quiet: bool, **given: Any) -> int:
     OUT.html asks for nothing from elsewhere, and may be attached to a release. It takes some seconds and needs the
     extra plots. Without --data it tells nothing of any data, and costs no epsilon.
 
-    Exit codes: 0 done; 1 a check or the audit failed, which the page says, or matplotlib is missing; 2 usage; 3 bad
-    data; 4 OUT.html exists, or could not be written.
+    Exit codes: 0 done; 1 a check, the audit or the errors failed, which the page says, or matplotlib is missing; 2
+    usage; 3 bad data; 4 OUT.html exists, or could not be written.
     """
     data = given.pop("data")
     if data is None and given["column"] is not None:

@@ -35,7 +35,7 @@ HEADER = ("", "subject", "tested", "statistic", "is", "at most", "false alarms")
     type=float,
     default=1e-6,
     show_default=True,
-    help="How often a right sampler fails, all checks together.",
+    help="How often a right sampler fails, all checks together; 1e-12 at least.",
 )
 @click.option("--seed", metavar="N", type=click.IntRange(min=0), help="Test the same words again. Default: fresh ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -43,9 +43,9 @@ HEADER = ("", "subject", "tested", "statistic", "is", "at most", "false alarms")
 def verify(full: bool, noise: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
     """Test the installed sampler on this machine: exit code 0 if all is well, 1 if not, 4 if that cannot be printed.
 
-    Known answers, exact noise against integer arithmetic, distributions at several scales and types, threads and
-    forks, and budget arithmetic. Every line says what was tested, the statistic, its threshold and how often a right
-    sampler fails it; what fails says where to look.
+    Known answers, exact noise and releases of every mechanism against integer arithmetic, distributions at several
+    scales and types, threads and forks, guarantees and budget arithmetic. Every line says what was tested, the
+    statistic, its threshold and how often a right sampler fails it; what fails says where to look.
 
     With --noise differences that you recorded are tested against the Laplace noise that they are said to be.
     """

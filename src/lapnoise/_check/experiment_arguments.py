@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 LEAST_RECORDED = 100
+LEAST_FALSE_ALARM = 1e-12
 
 
 def epsilons(value: Any) -> list[Fraction]:
@@ -110,9 +111,9 @@ def repeats(name: str, value: Any) -> int:
 
 
 def false_alarm(value: Any) -> float:
-    """Return a rate of false alarms, in (0, 1/2)."""
-    if isinstance(value, bool) or not isinstance(value, float | int) or not 0.0 < value < 0.5:
-        raise ValueError(f"false_alarm must be greater than 0 and less than 1/2, got {shown(value)}")
+    """Return a rate of false alarms, in [1e-12, 1/2): beyond that distributions of statistics are not known."""
+    if isinstance(value, bool) or not isinstance(value, float | int) or not LEAST_FALSE_ALARM <= value < 0.5:
+        raise ValueError(f"false_alarm must be at least {LEAST_FALSE_ALARM:g} and less than 1/2, got {shown(value)}")
     return float(value)
 
 

@@ -15,7 +15,8 @@ class Check:
     Attributes
     ----------
     subject : str
-        "words", "exact noise", "distribution", "threads", "fork", "budget" or "recorded noise".
+        "words", "places", "exact noise", "release", "distribution", "threads", "fork", "guarantee", "budget" or
+        "recorded noise".
     tested : str
         What was tested.
     measure : str

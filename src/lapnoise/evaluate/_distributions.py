@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -10,18 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapnoise.errors import SeededNoiseWarning
 from lapnoise.evaluate._checks import Statistic
 from lapnoise.evaluate._statistics import (
     Law,
-    Moments,
+    conditioned_law,
     continuous_law,
-    cornish_fisher,
     discrete_law,
+    fair_signs,
     kolmogorov_smirnov,
-    normal_quantile,
+    normal_law,
+    random_signs,
 )
+from lapnoise.evaluate._sums import Term, sum_band
 from lapnoise.generator import Generator
-from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism
+from lapnoise.mechanisms import (
+    BoundedLaplaceMechanism,
+    DiscreteLaplaceMechanism,
+    GaussianMechanism,
+    LaplaceMechanism,
+    TruncatedLaplaceMechanism,
+)
 
 __all__ = ["distributions", "judged_by"]
 
@@ -33,6 +43,10 @@ MECHANISM = (
 )
 ORDERED = 200_000
 """Draws that are sorted for the Kolmogorov-Smirnov distance."""
+
+GAUSSIAN_SIGMA = 4.224678889
+BOUNDED_SCALES = ((10, 1.611560104), (1, 1.0))
+"""Width of a domain, and the scale."""
 
 
 def distributions(rng: Generator, n: int) -> Iterator[Statistic]:
@@ -46,38 +60,26 @@ def distributions(rng: Generator, n: int) -> Iterator[Statistic]:
         yield from judged_by(tested, sample, discrete_law(t), SUBJECT, SAMPLER)
         if t == 1.0:
             yield _chi_square(tested, sample, t)
-    for epsilon, sensitivity in (("1", 1), ("0.05", 3)):
-        mechanism = LaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity, changed=1)
-        scale = float(Fraction(sensitivity) / Fraction(epsilon))
-        # Whole numbers are lattice points and so is the noise: their difference is exact.
-        values = np.arange(n, dtype=np.float64) % 2000.0 - 1000.0
-        noisy = np.empty(n)
-        mechanism._add(rng, values, noisy)
-        tested = f"{n:,} of LaplaceMechanism, epsilon {epsilon}, sensitivity {sensitivity}"
-        yield from judged_by(tested, (noisy - values) / scale, standard, SUBJECT, MECHANISM)
-    counts, noisy_counts = np.full(n, 1000), np.empty(n, np.int64)
-    DiscreteLaplaceMechanism(epsilon="0.5", sensitivity=1)._add(rng, counts, noisy_counts)
-    tested = f"{n:,} of DiscreteLaplaceMechanism, epsilon 0.5, sensitivity 1"
-    yield from judged_by(tested, (noisy_counts - counts).astype(np.float64), discrete_law(2.0), SUBJECT, MECHANISM)
+    for tested, noise, law in _released(rng, n):
+        yield from judged_by(f"{n:,} of {tested}", noise, law, SUBJECT, MECHANISM)
 
 
 def judged_by(tested: str, sample: NDArray[np.float64], law: Law, subject: str, look: str) -> Iterator[Statistic]:
     """Yield what a sample shows beside its law: distance, mean, magnitude, square, signs and neighbours."""
-    n = sample.size
     distance, critical = kolmogorov_smirnov(sample[:ORDERED], law)
     yield Statistic(subject, tested, "Kolmogorov-Smirnov distance", distance, critical, look)
     sizes = np.abs(sample)
-    for name, terms, moments in zip(
-        ("mean", "mean magnitude", "mean square"), (sample, sizes, sizes * sizes), law.powers, strict=True
+    for name, values, term in zip(
+        ("mean", "mean magnitude", "mean square"), (sample, sizes, sizes * sizes), law.terms, strict=True
     ):
-        yield _moment(subject, tested, f"{name}, standard errors off", terms, moments, look)
+        yield _moment(subject, tested, f"{name}, standard errors off", values, term, look)
     plus, minus = int(np.count_nonzero(sample > 0)), int(np.count_nonzero(sample < 0))
-    balance = abs(plus - minus) / math.sqrt(max(plus + minus, 1))
-    yield Statistic(subject, tested, "signs, standard errors off", balance, normal_quantile, look)
-    # Of uniform scores, whose products have no heavy tails; where the law has atoms they vary less than is allowed for.
+    yield Statistic(subject, tested, "signs, standard errors off", *fair_signs(plus, minus), look)
+    # Of uniform scores, whose products have no heavy tails. Given the sizes their signs are fair coins.
     scores = math.sqrt(3.0) * (law.cdf(sample) + law.below(sample) - 1.0)
-    product = abs(float(np.mean(scores[:-1] * scores[1:]))) * math.sqrt(n - 1)
-    yield Statistic(subject, tested, "neighbours' correlation, standard errors", product, normal_quantile, look)
+    products = scores[:-1] * scores[1:]
+    off = abs(float(products.sum())) / (math.sqrt(float(products @ products)) or 1.0)
+    yield Statistic(subject, tested, "neighbours' correlation, standard errors", off, random_signs, look)
 
 
 def _continuous(rng: Generator) -> Iterator[tuple[str, Callable[[int], NDArray[Any]]]]:
@@ -89,20 +91,49 @@ def _continuous(rng: Generator) -> Iterator[tuple[str, Callable[[int], NDArray[A
     yield "laplace, float32", lambda n: rng.laplace(0.0, 1.0, n, dtype=single).astype(np.float64)
 
 
-def _moment(
-    subject: str, tested: str, measure: str, terms: NDArray[np.float64], moments: Moments, look: str
-) -> Statistic:
-    n = terms.size
-    z = (float(terms.mean()) - moments.mean) / moments.deviation * math.sqrt(n)
-    side = 1.0 if z > 0 else -1.0
-    return Statistic(
-        subject,
-        tested,
-        measure,
-        abs(z),
-        lambda alpha: side * cornish_fisher(side * normal_quantile(alpha), moments, n),
-        look,
-    )
+def _released(rng: Generator, n: int) -> Iterator[tuple[str, NDArray[np.float64], Law]]:
+    """Yield what was released, n errors of it, and their law, in units of its scale or on the integers."""
+    standard = continuous_law()
+    # Whole numbers are lattice points and so is the noise: their difference is exact.
+    values = np.arange(n, dtype=np.float64) % 2000.0 - 1000.0
+
+    def errors(mechanism: Any, values: NDArray[Any]) -> NDArray[np.float64]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeededNoiseWarning)  # of a test with a seed, whose values are nobody's
+            return np.asarray(mechanism.add_noise(values, rng=rng) - values, np.float64)
+
+    for epsilon, sensitivity in (("1", 1), ("0.05", 3)):
+        laplace = LaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity, changed=1)
+        scale = float(Fraction(sensitivity) / Fraction(epsilon))
+        tested = f"LaplaceMechanism, epsilon {epsilon}, sensitivity {sensitivity}"
+        yield tested, errors(laplace, values) / scale, standard
+    discrete = DiscreteLaplaceMechanism(epsilon="0.5", sensitivity=1)
+    tested = "DiscreteLaplaceMechanism, epsilon 0.5, sensitivity 1"
+    yield tested, errors(discrete, np.full(n, 1000)), discrete_law(2.0)
+    # sigma = 4.2247 is where Phi(1 / 2 sigma - sigma) - e Phi(-1 / 2 sigma - sigma) is 1e-6 (Balle and Wang 2018).
+    gaussian = GaussianMechanism(epsilon=1, delta="1e-6", sensitivity=1, changed=1)
+    yield "GaussianMechanism, epsilon 1, delta 1e-6", errors(gaussian, values) / GAUSSIAN_SIGMA, normal_law()
+    # The bound of the noise is b ln(1 + (exp(epsilon) - 1) / (2 delta)) (Geng et al. 2018).
+    truncated = TruncatedLaplaceMechanism(epsilon=1, delta="0.1", sensitivity=1, changed=1)
+    bound = math.log1p(math.expm1(1.0) / 0.2)
+    yield "TruncatedLaplaceMechanism, epsilon 1, delta 0.1", errors(truncated, values), conditioned_law(bound)
+    # About the middle of a domain of 10 the noise is symmetric; its scale solves 1 / b + ln(C(1) / C(0)) = 1.
+    for width, scale in BOUNDED_SCALES:
+        bounded = BoundedLaplaceMechanism(epsilon=1, sensitivity=1, low=-width / 2, high=width / 2, changed=1)
+        noise = errors(bounded, np.zeros(n)) / scale
+        yield f"BoundedLaplaceMechanism, epsilon 1, a domain of {width}", noise, conditioned_law(width / 2 / scale)
+
+
+def _moment(subject: str, tested: str, measure: str, values: NDArray[np.float64], term: Term, look: str) -> Statistic:
+    n, centre = values.size, values.size * term.moments.mean
+    error = term.moments.deviation * math.sqrt(n) or 1.0
+    off = (float(values.sum()) - centre) / error
+
+    def critical(alpha: float) -> float:
+        low, high = sum_band(term, n, alpha)
+        return (high - centre) / error if off > 0 else -((low - centre) / error)
+
+    return Statistic(subject, tested, measure, abs(off), critical, look)
 
 
 def _chi_square(tested: str, sample: NDArray[np.float64], t: float) -> Statistic:

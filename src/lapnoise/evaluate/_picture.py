@@ -8,6 +8,7 @@ from typing import Any
 
 from lapnoise.errors import OutputError
 from lapnoise.evaluate._matplotlib import verify_matplotlib
+from lapnoise.evaluate.query_experiments import QueryErrors
 from lapnoise.files._target import Target, refuse_unsafe_target
 
 __all__ = ["save_sweep", "verify_picture"]
@@ -43,6 +44,8 @@ def save_sweep(result: Any, path: str, force: bool) -> None:
 
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")
     plots.sweep(result, ax=figure.add_subplot())
+    if isinstance(result, QueryErrors):
+        figure.supxlabel(result.note, fontsize="small")  # a file goes farther than what was printed beside it
     drawn = io.BytesIO()
     try:
         figure.savefig(drawn, format=Path(path).suffix[1:].lower(), dpi=200)

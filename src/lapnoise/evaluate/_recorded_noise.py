@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lapnoise.evaluate._checks import Check, Statistic, exact
 from lapnoise.evaluate._distributions import judged_by
+from lapnoise.evaluate._reuse import correlation, repeats
 from lapnoise.evaluate._statistics import continuous_law, discrete_law
 
 __all__ = ["recorded_noise"]
@@ -27,7 +28,8 @@ SHAPE_LOOK = (
     "scales mixed together"
 )
 SIGN_LOOK = "the signs: a sampler whose sign is no fair bit, or results clipped to one side"
-NEIGHBOUR_LOOK = "dependence: one draw used for several values, or noise used again (epsilon reused)"
+REUSE_LOOK = "dependence: one draw used for several values, or noise used again (epsilon reused)"
+REPEAT_LOOK = f"{REUSE_LOOK}; or results that were rounded after noise"
 
 
 def recorded_noise(
@@ -52,7 +54,11 @@ def recorded_noise(
     name = "discrete Laplace" if discrete else "Laplace"
     tested = f"{noise.size:,} differences against {name} noise of scale {scale:g}"
     for statistic in judged_by(tested, sample, law, SUBJECT, ""):
-        yield replace(statistic, look=looks.get(statistic.measure, NEIGHBOUR_LOOK))
+        yield replace(statistic, look=looks.get(statistic.measure, REUSE_LOOK))
+    scores = law.cdf(sample) + law.below(sample) - 1.0
+    measure = "correlation at any distance, standard errors"
+    yield Statistic(SUBJECT, tested, measure, *correlation(scores), REUSE_LOOK)
+    yield Statistic(SUBJECT, tested, "magnitudes that were there before", *repeats(noise, scale), REPEAT_LOOK)
     if discrete:
         fractions = int(np.count_nonzero(noise != np.floor(noise)))
         look = "the mechanism: discrete noise on integers is whole; perhaps --mechanism laplace"

@@ -12,7 +12,8 @@ from typing import Any
 from lapnoise import _check
 from lapnoise._check import experiment_arguments
 from lapnoise.evaluate._accumulation import mean_and_square
-from lapnoise.evaluate._statistics import Moments, mean_band, normal_quantile, square_moments
+from lapnoise.evaluate._statistics import averaged_terms, square_moments
+from lapnoise.evaluate._sums import mean_band, normal_quantile
 from lapnoise.generator import default_rng
 from lapnoise.mechanisms import LaplaceMechanism
 
@@ -205,8 +206,9 @@ def experiment(
     Notes
     -----
     Theory is what the mechanism says of the noise on its lattice, which is sqrt(2) b for the standard deviation and
-    2 b^2 for the mean squared error within 1e-14. Bands are those of means of n terms with two terms of the
-    Cornish-Fisher expansion: b sqrt(2 / n) is the standard error of the mean, b^2 sqrt(20 / n) that of the mean square.
+    2 b^2 for the mean squared error within 1e-14. Bands are those of means of n terms, with two terms of the
+    Cornish-Fisher expansion where n is large and from their distribution where it is not: b sqrt(2 / n) is the standard
+    error of the mean, b^2 sqrt(20 / n) that of the mean square.
 
     Examples
     --------
@@ -244,12 +246,10 @@ def _row(
     mechanism: LaplaceMechanism, epsilon: Fraction, releases: int, n: int, mean: float, square: float, alpha: float
 ) -> SweepRow:
     deviation = mechanism.std / math.sqrt(releases)
-    # Of a mean of k releases skewness and excess kurtosis are those of one over sqrt(k) and k.
-    low, high = mean_band(Moments(0.0, deviation, 0.0, 3.0 / releases), n, alpha)
-    squares = square_moments(releases)
-    factor = deviation**2 / squares.mean
-    least, most = (factor * end for end in mean_band(squares, n, alpha))
-    least = max(least, 0.0)
+    signed, squares = averaged_terms(releases)
+    unit = deviation / signed.moments.deviation
+    low, high = (unit * end for end in mean_band(signed, n, alpha))
+    least, most = (max(unit**2 * end, 0.0) for end in mean_band(squares, n, alpha))
     std = math.sqrt(max(square - mean**2, 0.0) * n / (n - 1))
     return SweepRow(
         epsilon,

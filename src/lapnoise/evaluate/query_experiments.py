@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from lapnoise import _check, queries
 from lapnoise._check import experiment_arguments
 from lapnoise.errors import SeededNoiseWarning
-from lapnoise.evaluate._statistics import CONTINUOUS_FROM, discrete_law, mean_band, square_moments
+from lapnoise.evaluate._statistics import CONTINUOUS_FROM, continuous_law, discrete_law
+from lapnoise.evaluate._sums import mean_band
 from lapnoise.evaluate.experiments import EPSILONS, LEVEL, Curve, Statistic
 from lapnoise.generator import Generator, default_rng
 
@@ -85,6 +86,11 @@ class QueryErrors:
     level: Fraction
     seed: int | None
     rows: tuple[QueryRow, ...]
+
+    @property
+    def note(self) -> str:
+        """What is to be said wherever these errors are shown."""
+        return "computed from the true answers, which it tells: for planning, not for publishing"
 
     @property
     def curves(self) -> tuple[Curve, ...]:
@@ -232,11 +238,13 @@ def _row(
         theory = answer.scale / truth.n * math.sqrt(1 + 4 * (truth.off_middle / truth.width) ** 2)
     else:
         theory = answer.standard_error
-    # Counts are integers, whose noise has heavier tails in units of its deviation the larger epsilon is; a mean's are
-    # lighter than those of Laplace noise, so that its band is on the wide side.
-    integers = query in ("count", "histogram") and answer.scale < CONTINUOUS_FROM
-    squares = discrete_law(answer.scale).powers[2] if integers else square_moments(1)
-    low, high = (max(end / squares.mean, 0.0) for end in mean_band(squares, errors.size, alpha))
+    # Counts are integers, whose noise is mostly 0 where epsilon is large; a mean's errors have lighter tails than
+    # Laplace noise, so that its band is on the wide side.
+    if query in ("count", "histogram") and answer.scale < CONTINUOUS_FROM:
+        low, high = mean_band(discrete_law(answer.scale).terms[2], errors.size, alpha)
+    else:
+        term = continuous_law().terms[2]
+        low, high = (max(end, 0.0) * theory**2 / term.moments.mean for end in mean_band(term, errors.size, alpha))
     rmse = math.sqrt(float(np.mean(errors**2)))
     size = truth.size(query)
     return QueryRow(
@@ -244,7 +252,7 @@ def _row(
         epsilon,
         answer.scale,
         float(np.mean(errors)),
-        Statistic(rmse, theory, theory * math.sqrt(low), theory * math.sqrt(high)),
+        Statistic(rmse, theory, math.sqrt(low), math.sqrt(high)),
         rmse / size if size else math.inf,
         truth.bounding[query],
     )

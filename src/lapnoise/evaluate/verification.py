@@ -21,15 +21,16 @@ UNEXPECTED_LOOK = "whatever raised the error; `lapnoise doctor` says what is ins
 
 
 class Extent(NamedTuple):
-    """How much is tested: words of the cipher, exact draws at each scale, boundaries, and draws of each law."""
+    """How much is tested: words of the cipher, exact draws at each scale, boundaries, values, and draws of each law."""
 
     words: int
     oracle: int
     boundaries: int
+    values: int
     draws: int
 
 
-QUICK, FULL = Extent(128, 500, 40, 1_000_000), Extent(25_600, 200_000, 15_000, 5_000_000)
+QUICK, FULL = Extent(128, 500, 40, 40, 1_000_000), Extent(25_600, 200_000, 15_000, 2_000, 5_000_000)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def verify(
 ) -> Verification:
     """Test the installed sampler on this machine.
 
-    Known answers, exact noise against integer arithmetic, distributions, threads and forks, and budget arithmetic.
+    Known answers, places in the stream, exact noise and releases of every mechanism against integer arithmetic,
+    distributions, threads and forks, guarantees and budget arithmetic.
 
     Parameters
     ----------
@@ -104,18 +106,24 @@ def verify(
     from lapnoise.evaluate._budgets import budget_checks
     from lapnoise.evaluate._distributions import distributions
     from lapnoise.evaluate._exact_oracle import exact_oracle
+    from lapnoise.evaluate._guarantees import guarantee_checks
     from lapnoise.evaluate._known_answers import known_answers
+    from lapnoise.evaluate._places import place_checks
     from lapnoise.evaluate._processes import fork_check, thread_checks
+    from lapnoise.evaluate._releases import release_checks
 
     alpha = experiment_arguments.false_alarm(false_alarm)
     extent = FULL if _check.flag("full", full) else QUICK
     rng = default_rng(seed)
     parts: dict[str, Callable[[], Iterable[Check | Statistic]]] = {
         "words": lambda: known_answers(rng, extent.words),
+        "places": lambda: place_checks(rng, extent.values),
         "exact noise": lambda: exact_oracle(rng, extent.oracle, extent.boundaries),
+        "release": lambda: release_checks(rng, extent.values),
         "distribution": lambda: distributions(rng, extent.draws),
         "threads": thread_checks,
         "fork": fork_check,
+        "guarantee": guarantee_checks,
         "budget": lambda: budget_checks(rng),
     }
     found: list[Check | Statistic] = []

@@ -20,7 +20,7 @@ from lapnoise.evaluate.comparison import Comparison, compare
 from lapnoise.evaluate.experiments import Experiment
 from lapnoise.evaluate.plots._laws import draw_noise
 from lapnoise.evaluate.query_experiments import QueryErrors, query_errors
-from lapnoise.evaluate.reporting._errors import MechanismErrors, errors_of
+from lapnoise.evaluate.reporting._errors import MechanismErrors, astray, errors_of
 from lapnoise.evaluate.reporting._named import NAMED, made
 from lapnoise.evaluate.verification import Verification, verify
 from lapnoise.files._target import Target, refuse_unsafe_target
@@ -50,7 +50,9 @@ class Report:
     name : str
         Of the mechanism: "laplace", "discrete-laplace", "gaussian", "truncated-laplace" or "bounded-laplace".
     mechanism : LaplaceMechanism or another
-        For one number.
+        For numbers of which one record changes ``changed``.
+    changed : int
+        How many of the released numbers one record changes, at most.
     delta : Fraction
         Asked for; 0 where there is none.
     comparison : tuple of Comparison
@@ -59,6 +61,8 @@ class Report:
         Draws of the mechanism's noise, made for the pictures.
     errors : Experiment or MechanismErrors
         Errors against epsilon.
+    astray : tuple of Fraction
+        The epsilons at which they are what errors of right noise are at none, but in one of a million pages.
     audit : Audit
     verification : Verification
     answers : QueryErrors or None
@@ -72,10 +76,12 @@ class Report:
     title: str
     name: str
     mechanism: Any
+    changed: int
     delta: Fraction
     comparison: tuple[Comparison, ...]
     noise: NDArray[np.float64] = field(repr=False, compare=False)
     errors: Experiment | MechanismErrors
+    astray: tuple[Fraction, ...]
     audit: Audit
     verification: Verification
     answers: QueryErrors | None
@@ -84,8 +90,8 @@ class Report:
 
     @property
     def sound(self) -> bool:
-        """Whether every check of the sampler passed and the audit agrees with the claim."""
-        return self.verification.passed and not self.audit.violated
+        """Whether every check of the sampler passed, the audit agrees with the claim and no error is astray."""
+        return self.verification.passed and not self.audit.violated and not self.astray
 
     def html(self) -> str:
         """Return the page: HTML5 that asks for nothing from elsewhere."""
@@ -139,6 +145,7 @@ def report(
     epsilon: Any = 1,
     sensitivity: Any = 1,
     delta: Any = 0,
+    changed: Any = 1,
     low: Any = None,
     high: Any = None,
     data: Any = None,
@@ -158,6 +165,9 @@ def report(
         Of the release; the sensitivity in the norm that the mechanism takes.
     delta : float, str, Decimal or Fraction, optional
         For "gaussian" and "truncated-laplace", which need one, and "bounded-laplace".
+    changed : int, optional
+        How many of the released numbers one record can change at most: of a vector its length, if nothing less is
+        known. Scale and granularity depend on it, but those of "discrete-laplace", which rounds nothing.
     low, high : float, str, Decimal or Fraction, optional
         Public bounds: the domain of "bounded-laplace", and those of the data.
     data : array_like or Series, optional
@@ -203,8 +213,9 @@ def report(
     if bounds is not None and bounds[1] - bounds[0] < delta1:
         bounds = None  # those of the data, which say nothing of the numbers that are released
     values = None if data is None else experiment_arguments.one_column(data)
-    domain = (low, high) if NAMED[name].needs_domain else (None, None)
-    chosen = made(name, spent, small, delta1, *domain)
+    domain: tuple[Any, Any] = (low, high) if NAMED[name].needs_domain else (None, None)
+    coordinates = _check.count("changed", changed, least=1)
+    chosen = made(name, spent, small, delta1, *domain, coordinates)
     inputs = audit_arguments.whole_neighbours(delta1) if name == "discrete-laplace" else None
 
     def tell(stage: str) -> None:
@@ -214,7 +225,9 @@ def report(
     slow = chosen.lattice.t > LARGEST_T
     tell("noise and errors")
     noise = draw_noise(chosen, SLOW_DRAWS if slow else DRAWS, seed)
-    errors = errors_of(name, [spent * step for step in STEPS], small, delta1, domain, seed)
+    epsilons = [spent * step for step in STEPS]
+    errors = errors_of(name, epsilons, small, delta1, domain, coordinates, seed)
+    off = astray(errors, name, epsilons, small, delta1, domain, coordinates)
     beside = _compared(spent, small or USUAL_DELTA, delta1, bounds)
     answers = None
     if values is not None:
@@ -224,16 +237,23 @@ def report(
     tell("audit")
     terms: dict[str, Any] = {"low": domain[0], "high": domain[1], "inputs": inputs, "seed": seed}
     terms["draws"] = SLOW_DRAWS if slow else AUDITED
-    audited = audit(name, epsilon=spent, delta=small, sensitivity=delta1, **terms)
+    subject = name
+    if coordinates > 1 and name != "discrete-laplace":  # to which the number of coordinates makes no difference
+        subject = chosen
+        if domain[0] is not None:  # it has them, and neighbours lie at the lower end, as they do by name
+            terms |= {"low": None, "high": None, "inputs": (chosen.low, min(chosen.low + delta1, chosen.high))}
+    audited = audit(subject, epsilon=spent, delta=small, sensitivity=delta1, **terms)
     tell("verification")
     return Report(
         heading or f"Release with the {NAMED[name].title}",
         name,
         chosen,
+        coordinates,
         small,
         beside,
         noise,
         errors,
+        off,
         audited,
         verify(seed=seed),
         answers,

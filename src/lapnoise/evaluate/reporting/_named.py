@@ -61,8 +61,10 @@ NAMED = {
 }
 
 
-def made(name: str, epsilon: Fraction, delta: Fraction, sensitivity: Fraction, low: Any, high: Any) -> Any:
-    """Return the mechanism of that name for one number; low and high are those of its domain, if it has one."""
+def made(
+    name: str, epsilon: Fraction, delta: Fraction, sensitivity: Fraction, low: Any, high: Any, changed: int = 1
+) -> Any:
+    """Return the mechanism of that name for so many changed coordinates; low and high are of its domain, if any."""
     about = NAMED[name]
     given: dict[str, Any] = {"epsilon": epsilon, "sensitivity": sensitivity}
     if about.needs_delta:
@@ -74,4 +76,4 @@ def made(name: str, epsilon: Fraction, delta: Fraction, sensitivity: Fraction, l
         audit_arguments.no_delta(delta, name)
     if delta:
         given["delta"] = delta
-    return about.kind(**given) if name == "discrete-laplace" else about.kind(**given, changed=1)
+    return about.kind(**given) if name == "discrete-laplace" else about.kind(**given, changed=changed)

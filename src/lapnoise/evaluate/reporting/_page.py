@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from lapnoise._numbers import as_text
 from lapnoise._version import __version__
 from lapnoise.evaluate import plots
+from lapnoise.evaluate._sums import share
 from lapnoise.evaluate.reporting import _html as html
+from lapnoise.evaluate.reporting._checked import audited, verified
 from lapnoise.evaluate.reporting._named import NAMED
 from lapnoise.mechanisms import LaplaceMechanism
 
@@ -37,7 +39,7 @@ def _parts(found: Report) -> Iterator[str]:
     if found.answers is not None:
         yield html.warning(REVEALS)
     if not found.sound:
-        yield html.warning("A check of this page FAILED: see “Audit” and “Verification”. Release nothing before.")
+        yield html.warning("A check of this page FAILED: see “Error against epsilon”, “Audit” and “Verification”.")
     yield _released(found)
     yield _guaranteed(found)
     yield _size(found)
@@ -48,8 +50,8 @@ def _parts(found: Report) -> Iterator[str]:
     yield _lattice(found)
     if found.answers is not None:
         yield _on_data(found)
-    yield _audited(found)
-    yield _verified(found)
+    yield audited(found)
+    yield verified(found)
     yield _reveals(found)
     yield f"<footer>\n{html.paragraph(_made(found))}\n</footer>"
 
@@ -67,12 +69,27 @@ def _released(found: Report) -> str:
     if about.needs_domain:
         pairs.append(("domain of the results", f"{as_text(mechanism.low)} to {as_text(mechanism.high)}"))
     pairs.append(("granularity", f"{_power(mechanism.lattice.exponent)}: every result is a multiple of it"))
+    pairs.append(("holds for", _holds_for(found)))
     told = (
         "Numbers are released with the mechanism below. Its parameters are public; the scale of the noise and the "
         "lattice follow from them alone, and from nothing in the data."
     )
     return html.section(
-        "release", "What was released", html.paragraph(told), html.facts("Parameters for one number", pairs)
+        "release", "What was released", html.paragraph(told), html.facts("Parameters of the release", pairs)
+    )
+
+
+def _holds_for(found: Report) -> str:
+    if found.name == "discrete-laplace":
+        return "vectors of any length: nothing is rounded, so the number of coordinates does not matter"
+    if found.changed == 1:
+        return (
+            "one number, or a vector of which one record changes one coordinate at most. Of any other vector "
+            "granularity and scale are others"
+        )
+    return (
+        f"vectors of which one record changes {found.changed:,} coordinates at most, such as those of that length; of "
+        "other numbers of coordinates granularity and scale are others"
     )
 
 
@@ -155,6 +172,11 @@ def _compared(found: Report) -> str:
 
 def _law(found: Report) -> str:
     mechanism, n = found.mechanism, found.noise.size
+    if not found.noise.any():
+        nothing = (
+            f"All {n:,} draws made for this page are 0, as nearly all noise is at this epsilon: no picture shows it."
+        )
+        return html.section("distribution", "Distribution of the noise", html.paragraph(nothing))
     density = plots.density(found.noise, mechanism=mechanism)
     told = f"Histogram of {n:,} draws made for this page, on a logarithmic axis, and the density that they should have."
     quantiles = plots.quantiles(found.noise, mechanism=mechanism)
@@ -178,18 +200,22 @@ def _errors(found: Report) -> str:
     within = sum(one.within for _, one in curve.points)
     told = (
         f"{found.errors.n:,} errors were drawn at each epsilon. Each statistic lies in its band with probability "
-        f"{float(found.errors.level):.5g}; {within} of {len(rows)} do."
+        f"{share(found.errors.level)}; {within} of {len(rows)} do."
     )
+    if found.astray:
+        places = ", ".join(f"{float(epsilon):.6g}" for epsilon in found.astray)
+        told += f" At epsilon {places} errors are FAR OUT, as those of right noise are once in a million pages."
     if found.name == "bounded-laplace":
         told += " The errors are those of a value in the middle of the domain."
-    caption = "Markers are measured, the line is theory."
-    return html.section(
-        "errors",
-        "Error against epsilon",
+    parts = [
         html.paragraph(told),
         html.table(curve.name.capitalize(), ("epsilon", "measured", "theory", "band"), rows),
-        html.figure(plots.sweep(found.errors), "Error against epsilon on logarithmic axes, beside theory.", caption),
-    )
+    ]
+    if all(one.measured > 0.0 for _, one in curve.points):  # axes are logarithmic
+        caption = "Markers are measured, the line is theory."
+        alternative = "Error against epsilon on logarithmic axes, beside theory."
+        parts.append(html.figure(plots.sweep(found.errors), alternative, caption))
+    return html.section("errors", "Error against epsilon", *parts)
 
 
 def _lattice(found: Report) -> str:
@@ -242,51 +268,6 @@ def _on_data(found: Report) -> str:
         html.paragraph(told),
         html.table("Errors of private queries", header, rows),
         html.figure(plots.sweep(result), "Errors of four queries against epsilon, beside theory.", caption),
-    )
-
-
-def _audited(found: Report) -> str:
-    one = found.audit
-    pairs = [
-        ("audited", f"{one.mechanism}, inputs {one.inputs[0]:.6g} and {one.inputs[1]:.6g}"),
-        ("event", f"{one.event}; chosen on {one.chosen_on:,} outputs of each input"),
-        ("counted", f"{one.hits:,} of {one.more:.6g}, {one.others:,} of {one.less:.6g}, among {one.counted:,} of each"),
-        ("shown", f"epsilon at least {one.shown:.4g}; false alarms {one.false_alarm:g}"),
-        ("verdict", one.verdict),
-    ]
-    told = (
-        "Outputs of two neighbouring inputs prove a lower bound for epsilon, whatever made them. Where that is more "
-        "than what is claimed, the claim is broken. That it is not is no proof; the proofs are in the documentation."
-    )
-    return html.section("audit", "Audit", html.paragraph(told), html.facts("What the outputs show", pairs))
-
-
-def _verified(found: Report) -> str:
-    checks = found.verification.checks
-    header = ("result", "subject", "tested", "statistic", "is", "at most", "false alarms")
-    rows = [
-        (
-            "ok" if check.passed else "FAILED",
-            check.subject,
-            check.tested,
-            check.measure,
-            f"{check.statistic:.5g}",
-            f"{check.threshold:.5g}",
-            f"{check.false_alarm:.1e}" if check.false_alarm else "none",
-        )
-        for check in checks
-    ]
-    told = (
-        f"The sampler was tested on the machine that made this page: {len(checks) - len(found.verification.failed)} of "
-        f"{len(checks)} checks passed. A right sampler fails one run in {1 / found.verification.false_alarm:,.0f}."
-    )
-    looks = [f"Look at: {look}" for look in found.verification.look]
-    return html.section(
-        "verification",
-        "Verification",
-        html.paragraph(told),
-        *map(html.paragraph, looks),
-        html.table("Checks of the installed sampler", header, rows, words=4),
     )
 
 
