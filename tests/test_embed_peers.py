@@ -93,6 +93,20 @@ def test_what_numpy_refuses_is_refused_alike(name, arguments):
             getattr(stand_in, name)(*arguments)
 
 
+@pytest.mark.parametrize("name", ["normal", "seed", "default_rng"])
+def test_other_names_of_numpy_are_told_where_they_are(name):
+    """What is not offered is no attribute, and the message says where it is instead."""
+    assert not hasattr(random, name)
+    with pytest.raises(AttributeError) as caught:
+        getattr(random, name)
+    assert str(caught.value) == (
+        f"lapnoise.embed.numpy_random.random has no attribute {name!r}: it offers laplace and exponential alone; "
+        "numpy.random.Generator(lapnoise.ChaChaBits()) draws from the other distributions, and "
+        "lapnoise.default_rng(seed) takes a seed"
+    )
+    assert np.isfinite(np.random.Generator(lapnoise.ChaChaBits()).normal())
+
+
 def test_the_generator_is_made_at_the_first_draw():
     """Nothing is keyed before something is drawn, and then by the operating system."""
     stand_in = Random()
@@ -224,6 +238,59 @@ def test_moments_of_what_is_cut_off(bounds, value):
     assert mechanism.mse(value) == pytest.approx(moment(2), rel=1e-9, abs=1e-9)
 
 
+def clipped_moments(value, low, high, b):
+    """Return bias, variance and mean square of clipped Laplace noise, by integrals in 1000 digits."""
+    with mpmath.workdps(1000):  # the scale may be 10^15 times the room, or the room 10^4 scales
+        low, high = mpmath.mpf(low) - value, mpmath.mpf(high) - value
+        b = mpmath.mpf(b)
+
+        def below(x):  # P(X < x)
+            return mpmath.exp(x / b) / 2 if x < 0 else 1 - mpmath.exp(-x / b) / 2
+
+        def side(power, first, last):  # integral of x^power exp(-x / b) / (2 b), 0 <= first
+            if first >= last:
+                return 0
+            u, v = first / b, last / b
+
+            def upper(x):  # of the gamma function at power + 1
+                return 0 if mpmath.isinf(x) else mpmath.exp(-x) * ((1 + x) if power == 1 else (2 + 2 * x + x * x))
+
+            return b**power * (upper(u) - upper(v)) / 2
+
+        def moment(power):
+            inside = side(power, max(low, 0), high) + (-1) ** power * side(power, max(-high, 0), -low)
+            at_low = 0 if mpmath.isinf(low) else low**power * below(low)
+            at_high = 0 if mpmath.isinf(high) else high**power * below(-high)
+            return inside + at_low + at_high
+
+        first, second = moment(1), moment(2)
+        return float(first), float(second - first * first), float(second)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-160", "1e-12", "1e-8", "1e-4", "0.1", "1", "30", "1e3"])
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-math.inf, 1.0), (0.0, math.inf), (-math.inf, math.inf), (1.0, 1.0)])
+def test_moments_do_not_cancel(bounds, epsilon):
+    """Bias, variance and mean square are right to 13 digits, however large the scale beside the bounds, and small."""
+    mechanism = diffprivlib.LaplaceTruncated(epsilon=epsilon, sensitivity=1, lower=bounds[0], upper=bounds[1])
+    for value in (-1000.0, -0.25, 0.0, 0.3, 0.5, 0.5000001, 1.0, 1.5):
+        got = mechanism.bias(value), mechanism.variance(value), mechanism.mse(value)
+        expected = clipped_moments(value, *bounds, mechanism.mechanism.scale)
+        # The least float is far below: at a scale of 1e-3 nothing comes back to -1000.
+        assert got == pytest.approx(expected, rel=1e-13, abs=1e-300), value
+
+
+def test_moments_where_the_scale_is_huge():
+    """At an epsilon of 1e-8 a result is an end by about a fair coin, wherever it comes from."""
+    mechanism = diffprivlib.LaplaceTruncated(epsilon=1e-8, sensitivity=1, lower=0, upper=1)
+    assert mechanism.variance(0.3) == pytest.approx(0.25, rel=1e-7)
+    assert mechanism.mse(0.3) == pytest.approx(0.29, rel=1e-7)
+    assert mechanism.variance(3) == pytest.approx(0.25, rel=1e-7)
+    assert mechanism.bias(1e200) == -1e200
+    assert mechanism.mse(1e200) == math.inf
+    assert math.isnan(mechanism.bias(math.nan))
+    assert math.isnan(mechanism.variance(math.nan))
+
+
 def test_moments_of_a_bounded_domain():
     """Bias and variance at a value are those of the conditioned law, largest at an end and mirrored."""
     mechanism = diffprivlib.LaplaceBoundedDomain(epsilon=1, sensitivity=2, lower=-1, upper=5)
@@ -239,6 +306,61 @@ def test_moments_of_a_bounded_domain():
     )
     assert mechanism.bias(1.0) == pytest.approx(first / total, rel=1e-6)
     assert mechanism.variance(1.0) == pytest.approx(second / total - (first / total) ** 2, rel=1e-6)
+
+
+ENDS = {"lower": -1, "upper": 5}
+ASKED = {
+    "Laplace": {"epsilon": 0.1, "delta": 0.01, "sensitivity": 2},
+    "LaplaceTruncated": {"epsilon": 0.1, "delta": 0.01, "sensitivity": 2.5, "lower": -math.inf, "upper": 5},
+    "LaplaceBoundedDomain": {"epsilon": 0.1, "delta": 0.01, "sensitivity": 2.5, **ENDS},
+    "LaplaceBoundedNoise": {"epsilon": 0.1, "delta": 0.01, "sensitivity": 2},
+    "Geometric": {"epsilon": 0.1, "sensitivity": 3},
+    "GeometricTruncated": {"epsilon": 0.1, "sensitivity": 3, "lower": -math.inf, "upper": 5},
+    "Gaussian": {"epsilon": 0.1, "delta": 0.01, "sensitivity": 2},
+    "GaussianAnalytic": {"epsilon": 0.1, "delta": 0.01, "sensitivity": 2},
+    "GaussianDiscrete": {"epsilon": 0.1, "delta": 0.01, "sensitivity": 2},
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_attributes_are_what_was_asked(name):
+    """Each class tells its parameters, also in a copy, and none can be set, which would change no noise."""
+    mechanism = getattr(diffprivlib, name)(**ASKED[name], random_state=SEED).copy()
+    expected = {"delta": 0.0, **ASKED[name], "random_state": SEED}
+    assert {attribute: getattr(mechanism, attribute) for attribute in expected} == expected
+    assert [type(getattr(mechanism, name)) for name in ("epsilon", "delta", "sensitivity")] == [float] * 3
+    for attribute, value in expected.items():
+        with pytest.raises(AttributeError, match=attribute):
+            setattr(mechanism, attribute, value)
+    assert hasattr(mechanism, "lower") == ("lower" in expected)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_attributes_are_diffprivlibs(name):
+    """Each parameter is an attribute there too, of the same value."""
+    peer = pytest.importorskip("diffprivlib").mechanisms
+    theirs, ours = (getattr(home, name)(**ASKED[name]) for home in (peer, diffprivlib))
+    for attribute in ("epsilon", "delta", "sensitivity", "random_state", "lower", "upper"):
+        assert getattr(ours, attribute, "none") == getattr(theirs, attribute, "none"), attribute
+
+
+def test_effective_epsilon():
+    """It is that of Laplace noise of the same scale, less than epsilon, and there is none beside a delta."""
+    mechanism = diffprivlib.LaplaceBoundedDomain(epsilon=1, sensitivity=2, **ENDS)
+    assert mechanism.effective_epsilon() == 2 / mechanism.mechanism.scale
+    assert 0.5 < mechanism.effective_epsilon() < 1
+    for delta in ("0.01", "1e-400"):
+        beside = diffprivlib.LaplaceBoundedDomain(epsilon=1, delta=delta, sensitivity=2, **ENDS)
+        assert beside.effective_epsilon() is None
+
+
+def test_effective_epsilon_is_diffprivlibs():
+    """It agrees with theirs, to what the lattice does."""
+    peer = pytest.importorskip("diffprivlib").mechanisms
+    for delta in (0.0, 0.01):
+        options = {"epsilon": 1, "delta": delta, "sensitivity": 2, **ENDS}
+        ours, theirs = (home.LaplaceBoundedDomain(**options).effective_epsilon() for home in (diffprivlib, peer))
+        assert ours == (theirs and pytest.approx(theirs, rel=1e-6))
 
 
 @pytest.mark.parametrize(
@@ -262,19 +384,59 @@ def test_moments_of_a_bounded_domain():
             "random_state must be None, an int or a lapnoise Generator, got RandomState",
         ),
         (
-            lambda: diffprivlib.LaplaceTruncated(epsilon=1, sensitivity=1, lower=2, upper=1),
+            lambda: diffprivlib.LaplaceTruncated(epsilon=1, sensitivity=1, lower=10, upper=0),
             ValueError,
-            r"clamp must be two numbers \(low, high\) with low <= high",
+            r"lower and upper must be two numbers with lower <= upper, got \(10, 0\)",
+        ),
+        (
+            lambda: diffprivlib.LaplaceTruncated(epsilon=1, sensitivity=1, lower=0, upper=math.nan),
+            ValueError,
+            r"lower and upper must be two numbers with lower <= upper, got \(0, nan\)",
+        ),
+        (
+            lambda: diffprivlib.LaplaceTruncated(epsilon=1, sensitivity=1, lower="a", upper=1),
+            TypeError,
+            "lower must be real numbers",
+        ),
+        (
+            lambda: diffprivlib.LaplaceTruncated(epsilon=1, sensitivity=1, lower=0, upper=None),
+            TypeError,
+            "upper must be real numbers",
         ),
         (
             lambda: diffprivlib.GeometricTruncated(epsilon=1, lower=0.5, upper=1),
             TypeError,
-            "clamp must be an int, got 0.5",
+            "lower must be an int, got 0.5",
+        ),
+        (
+            lambda: diffprivlib.GeometricTruncated(epsilon=1, lower=0, upper=-math.inf),
+            TypeError,
+            "upper must be an int, got -inf",
+        ),
+        (
+            lambda: diffprivlib.GeometricTruncated(epsilon=1, lower=2, upper=1),
+            ValueError,
+            r"lower and upper must be ints of 64 bits with lower <= upper, got \(2, 1\)",
+        ),
+        (
+            lambda: diffprivlib.GeometricTruncated(epsilon=1, lower=0, upper=2**63),
+            ValueError,
+            "lower and upper must be ints of 64 bits with lower <= upper, got ",
         ),
         (
             lambda: diffprivlib.LaplaceBoundedDomain(epsilon=1, sensitivity=1, lower=0, upper=math.inf),
             ValueError,
-            "high must be finite, got inf",
+            "upper must be finite, got inf",
+        ),
+        (
+            lambda: diffprivlib.LaplaceBoundedDomain(epsilon=1, sensitivity=1, lower="a", upper=1),
+            TypeError,
+            "lower must be a number .* got 'a'",
+        ),
+        (
+            lambda: diffprivlib.LaplaceBoundedDomain(epsilon=1, sensitivity=1, lower=1, upper=1),
+            ValueError,
+            "lower must be less than upper, got lower 1 and upper 1",
         ),
         (
             lambda: diffprivlib.LaplaceBoundedNoise(epsilon=1, delta=0, sensitivity=1),
@@ -563,6 +725,14 @@ def test_spaces_that_do_not_fit_are_refused(call, error, message):
     """Domains for which no map is known, and scales that are none, are refused."""
     with pytest.raises(error, match=f"^{message}"):
         opendp.make_laplace(*call)
+
+
+@pytest.mark.usefixtures("stub")
+@pytest.mark.parametrize("rng", [np.random.default_rng(SEED), SEED])
+def test_a_foreign_generator_is_refused_when_a_measurement_is_made(rng):
+    """What is no generator of this library is refused at once, and not at the first call of the measurement."""
+    with pytest.raises(TypeError, match=r"^rng must be a lapnoise Generator or None, got "):
+        opendp.make_laplace(atom("f64"), "AbsoluteDistance<f64>", 1, rng=rng)
 
 
 @pytest.mark.usefixtures("stub")

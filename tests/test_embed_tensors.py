@@ -275,7 +275,16 @@ def test_what_cannot_be_shared_is_refused(make, error, message):
     ("call", "error", "message"),
     [
         (lambda x: tensors.laplace_(x, rng=None), TypeError, "rng must be a lapnoise Generator, got None"),
-        (lambda x: tensors.add_laplace_(x, 1.0, rng=np.random.default_rng(1)), TypeError, "rng must be a lapnoise"),
+        (
+            lambda x: tensors.laplace_(x, rng=np.random.default_rng(1)),
+            TypeError,
+            r"rng must be a lapnoise Generator, got numpy\.random",
+        ),
+        (
+            lambda x: tensors.add_laplace_(x, 1.0, rng=np.random.default_rng(1)),
+            TypeError,
+            r"rng must be a lapnoise Generator, got numpy\.random",
+        ),
         (lambda x: tensors.laplace_(x, 0.0, -1.0, rng=default_rng(SEED)), ValueError, "scale must be finite and >= 0"),
         (lambda x: tensors.add_noise_(x, "laplace"), TypeError, "mechanism must be a lapnoise mechanism .* got str"),
         (
@@ -366,6 +375,59 @@ def test_tensors_that_cannot_be_written_are_refused(tensor, error, message):
     with pytest.raises(error, match=f"^{message}"):
         tensors.laplace_(tensor, rng=default_rng(SEED))
     assert tensor.written == 0
+
+
+@pytest.mark.usefixtures("stub")
+def test_parameters_may_be_tensors():
+    """A tensor as loc or scale counts as the array that it is."""
+    loc, scale = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.0, 2.0])
+    got = tensors.laplace_(np.zeros(3), StubTensor(loc), StubTensor(scale), rng=default_rng(SEED))
+    assert same(got, default_rng(SEED).laplace(loc, scale))
+    got = tensors.add_laplace_(np.ones(3), StubTensor(scale), rng=default_rng(SEED))
+    assert same(got, default_rng(SEED).add_laplace(np.ones(3), scale))
+
+
+def refused_parameters(make):
+    """Assert that what ``make`` returns for each refusal is refused by the name of the parameter, before a draw."""
+    x, rng = np.arange(3.0), default_rng(SEED)
+    for name, write in (
+        ("loc", lambda parameter: tensors.laplace_(x, parameter, rng=rng)),
+        ("scale", lambda parameter: tensors.laplace_(x, 0.0, parameter, rng=rng)),
+        ("scale", lambda parameter: tensors.add_laplace_(x, parameter, rng=rng)),
+    ):
+        for parameter, error, message in make():
+            with pytest.raises(error, match=f"^{name} must {message}"):
+                write(parameter)
+    assert rng.position == 0
+    np.testing.assert_array_equal(x, [0.0, 1.0, 2.0])
+
+
+@pytest.mark.usefixtures("stub")
+def test_parameters_that_cannot_be_read_are_named():
+    """A tensor as loc or scale that requires a gradient, or that NumPy cannot read, is refused by its name."""
+    refused_parameters(
+        lambda: (
+            (StubTensor(np.ones(3), requires_grad=True), ValueError, r"not require a gradient, .*\.detach"),
+            (Pending(np.ones(3)), TypeError, "be numbers that NumPy reads, got: Can't call numpy"),
+            (StubTensor(np.ones(3, np.float16)), TypeError, "be real numbers .* got dtype float16"),
+        )
+    )
+
+
+def test_parameters_of_pytorch_as_it_is():
+    """So are real tensors, and those that can be read are."""
+    torch = pytest.importorskip("torch")
+    refused_parameters(
+        lambda: (
+            (torch.ones(3, requires_grad=True), ValueError, "not require a gradient"),
+            (torch.ones(3, dtype=torch.bfloat16), TypeError, "be numbers that NumPy reads, got: .*BFloat16"),
+            (torch.ones(3, device="meta"), TypeError, "be numbers that NumPy reads, got: "),
+            (torch.ones(3, dtype=torch.float16), TypeError, "be real numbers .* got dtype float16"),
+        )
+    )
+    scale = torch.tensor([0.5, 0.0, 2.0])
+    got = tensors.laplace_(torch.zeros(3), torch.tensor(1.0), scale, rng=default_rng(SEED))
+    assert same(got.numpy(), default_rng(SEED).laplace(1.0, scale.numpy(), dtype=np.float32))
 
 
 def test_pytorch_as_it_is():

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapnoise._check._rules import shown
-from lapnoise._check._sampling import generator
+from lapnoise import _numbers
+from lapnoise._check._arrays import number_or_array
+from lapnoise._check._bits import source_generator
+from lapnoise._check._rules import amount, integer, shown
 
 __all__ = [
     "cpu_device",
+    "domain_ends",
     "given_generator",
     "list_of_length",
     "mechanism_on_numbers",
@@ -22,15 +27,19 @@ __all__ = [
     "no_gradient",
     "no_moments",
     "no_private_tool",
+    "no_such_law",
     "no_tensor",
+    "not_read",
     "not_shared",
     "numeric_space",
     "one_integer",
     "one_number",
     "random_state",
+    "real_ends",
     "same_memory",
     "tensor_dtype",
     "tensor_holds",
+    "whole_ends",
 ]
 
 _HELD = ("float32", "float64", "int64")
@@ -48,7 +57,7 @@ def given_generator(value: Any, kind: type) -> None:
     """Refuse anything but a lapnoise Generator, None included."""
     if value is None:
         raise TypeError("rng must be a lapnoise Generator, got None")
-    generator(value, kind)
+    source_generator(value, kind)
 
 
 def mechanism_on_numbers(value: Any, kinds: tuple[type, ...]) -> None:
@@ -80,13 +89,18 @@ def tensor_holds(dtype: np.dtype[Any], whole: bool) -> None:
         raise TypeError(f"tensor must hold {'int64' if whole else 'float32 or float64'} for this noise, got {dtype}")
 
 
-def no_gradient(required: bool) -> None:
+def no_gradient(required: bool, name: str = "tensor") -> None:
     """Refuse a tensor whose gradient would not know of the noise."""
     if required:
         raise ValueError(
-            "tensor must not require a gradient, which would not know of the noise: hand over tensor.detach(), which "
+            f"{name} must not require a gradient, which would not know of the noise: hand over {name}.detach(), which "
             "shares its memory"
         )
+
+
+def not_read(name: str, error: Exception) -> NoReturn:
+    """Refuse a tensor as a parameter where NumPy cannot read it, for the reason that its library gives."""
+    raise TypeError(f"{name} must be numbers that NumPy reads, got: {error}") from error
 
 
 def not_shared(error: Exception) -> NoReturn:
@@ -119,6 +133,32 @@ def one_integer(value: Any) -> None:
         raise TypeError(f"value must be one integer, got a {type(value).__name__}")
 
 
+def real_ends(lower: Any, upper: Any) -> tuple[float, float]:
+    """Return ends at which results are cut off as floats; lower <= upper, neither NaN."""
+    low, high = number_or_array("lower", lower), number_or_array("upper", upper)
+    if not (isinstance(low, float) and isinstance(high, float) and low <= high):
+        raise ValueError(f"lower and upper must be two numbers with lower <= upper, got {shown((lower, upper))}")
+    return low, high
+
+
+def whole_ends(lower: Any, upper: Any) -> tuple[int, int]:
+    """Return ends at which integers are cut off, of 64 bits and lower <= upper; an infinity leaves a side open."""
+    low = -(2**63) if isinstance(lower, float) and lower == -math.inf else integer("lower", lower)
+    high = 2**63 - 1 if isinstance(upper, float) and upper == math.inf else integer("upper", upper)
+    if not -(2**63) <= low <= high < 2**63:
+        raise ValueError(f"lower and upper must be ints of 64 bits with lower <= upper, got {shown((lower, upper))}")
+    return low, high
+
+
+def domain_ends(lower: Any, upper: Any) -> tuple[Fraction, Fraction]:
+    """Return the ends of a domain at their exact stored values; both finite, lower < upper."""
+    low = amount("lower", lower, _numbers.as_stored, "finite", lambda amount: True)
+    high = amount("upper", upper, _numbers.as_stored, "finite", lambda amount: True)
+    if low >= high:
+        raise ValueError(f"lower must be less than upper, got lower {shown(lower)} and upper {shown(upper)}")
+    return low, high
+
+
 def random_state(value: Any) -> int:
     """Return the seed that diffprivlib's ``random_state`` may be, if it is neither None nor a lapnoise Generator."""
     if isinstance(value, bool) or not isinstance(value, Integral):
@@ -144,6 +184,15 @@ def no_private_tool(tool: str) -> NoReturn:
     raise NotImplementedError(
         f"diffprivlib's {tool} must not be asked here: its chances depend on floating-point lengths between values; "
         "lapnoise.queries.private_quantile is exact"
+    )
+
+
+def no_such_law(name: str) -> NoReturn:
+    """Refuse a name of numpy.random's that is not offered."""
+    raise AttributeError(
+        f"lapnoise.embed.numpy_random.random has no attribute {name!r}: it offers laplace and exponential alone; "
+        "numpy.random.Generator(lapnoise.ChaChaBits()) draws from the other distributions, and "
+        "lapnoise.default_rng(seed) takes a seed"
     )
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import math
-from typing import Any, Self
+from typing import Any
 
 from lapnoise import _check, conditional_law
 from lapnoise import lattice as lattices
-from lapnoise._check import FLOAT64
+from lapnoise.embed._clipped_moments import clipped_bias, clipped_variance
+from lapnoise.embed._one_number import OneInteger, OneNumber, WithEnds
 from lapnoise.exact_conditional import log_slack
-from lapnoise.generator import Generator, default_rng
 from lapnoise.mechanisms import (
     BoundedLaplaceMechanism,
     DiscreteLaplaceMechanism,
@@ -18,6 +16,7 @@ from lapnoise.mechanisms import (
     LaplaceMechanism,
     TruncatedLaplaceMechanism,
 )
+from lapnoise.mechanisms._additive import as_float
 
 __all__ = [
     "Gaussian",
@@ -29,56 +28,7 @@ __all__ = [
     "LaplaceBoundedDomain",
     "LaplaceBoundedNoise",
     "LaplaceTruncated",
-    "OneNumber",
-    "generator_for",
 ]
-
-
-class OneNumber:
-    """A mechanism that is asked for one number at a time.
-
-    ``mechanism`` is the one of this library that does the work: it takes arrays, and a ledger takes it.
-    """
-
-    mechanism: Any
-
-    def __init__(self, mechanism: Any, random_state: Any) -> None:
-        self.mechanism = mechanism
-        self._rng = generator_for(random_state)
-
-    def randomise(self, value: Any) -> Any:
-        """Return the value with noise: a float, or an int from a mechanism on integers.
-
-        Raises
-        ------
-        TypeError
-            If it is not one number.
-        ValueError
-            If it is infinite.
-        """
-        _check.one_number(value)
-        return float(self.mechanism.add_noise(value, rng=self._rng))
-
-    def bias(self, value: Any) -> float:
-        """Return the mean of the results for this value less the value."""
-        _check.one_number(value)
-        return 0.0
-
-    def variance(self, value: Any) -> float:
-        """Return the variance of the results for this value."""
-        _check.one_number(value)
-        return float(self.mechanism.variance)
-
-    def mse(self, value: Any) -> float:
-        """Return the mean squared distance of the results from this value."""
-        return self.variance(value) + self.bias(value) ** 2
-
-    def copy(self) -> Self:
-        """Return a copy."""
-        return copy.copy(self)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.mechanism!r})"
 
 
 class Laplace(OneNumber):
@@ -115,11 +65,13 @@ class Laplace(OneNumber):
     mechanism: LaplaceMechanism
 
     def __init__(self, *, epsilon: Any, delta: Any = 0.0, sensitivity: Any, random_state: Any = None) -> None:
-        pure = _check.epsilon(epsilon) + log_slack(_check.delta(delta))
+        asked, allowed = _check.epsilon(epsilon), _check.delta(delta)
+        pure = asked + log_slack(allowed)
         super().__init__(LaplaceMechanism(epsilon=pure, sensitivity=sensitivity), random_state)
+        self._epsilon, self._delta = asked, allowed
 
 
-class LaplaceTruncated(Laplace):
+class LaplaceTruncated(WithEnds, Laplace):
     """`Laplace`, its results cut off at ``lower`` and ``upper`` afterwards: post-processing, which costs no privacy.
 
     Parameters
@@ -138,32 +90,26 @@ class LaplaceTruncated(Laplace):
     def __init__(
         self, *, epsilon: Any, delta: Any = 0.0, sensitivity: Any, lower: Any, upper: Any, random_state: Any = None
     ) -> None:
-        self._clamp = _check.clamp((lower, upper), FLOAT64)
+        self._ends = _check.real_ends(lower, upper)
         super().__init__(epsilon=epsilon, delta=delta, sensitivity=sensitivity, random_state=random_state)
 
     def randomise(self, value: Any) -> float:
         """Return the value with noise, within the bounds."""
         _check.one_number(value)
-        return float(self.mechanism.add_noise(value, rng=self._rng, clamp=self._clamp))
+        return float(self.mechanism.add_noise(value, rng=self._rng, clamp=self._ends))
 
     def bias(self, value: Any) -> float:
         """Return the mean of the results for this value less the value."""
-        above, below = self._room(value)
-        return _excess(below, self.mechanism.scale) - _excess(above, self.mechanism.scale)
+        _check.one_number(value)
+        return clipped_bias(float(value), *self._ends, self.mechanism.scale)
 
     def variance(self, value: Any) -> float:
         """Return the variance of the results for this value."""
-        above, below = self._room(value)
-        b = self.mechanism.scale
-        return _square_below(above, b) + _square_below(below, b) - 2.0 * b * b - self.bias(value) ** 2
-
-    def _room(self, value: Any) -> tuple[float, float]:
         _check.one_number(value)
-        low, high = self._clamp
-        return high - float(value), float(value) - low
+        return clipped_variance(float(value), *self._ends, self.mechanism.scale)
 
 
-class LaplaceBoundedDomain(OneNumber):
+class LaplaceBoundedDomain(WithEnds, OneNumber):
     """`BoundedLaplaceMechanism` as ``diffprivlib.mechanisms.LaplaceBoundedDomain``: results conditioned on a domain.
 
     Parameters
@@ -179,10 +125,14 @@ class LaplaceBoundedDomain(OneNumber):
     def __init__(
         self, *, epsilon: Any, delta: Any = 0.0, sensitivity: Any, lower: Any, upper: Any, random_state: Any = None
     ) -> None:
-        mechanism = BoundedLaplaceMechanism(
-            epsilon=epsilon, delta=delta, sensitivity=sensitivity, low=lower, high=upper
-        )
+        low, high = _check.domain_ends(lower, upper)
+        mechanism = BoundedLaplaceMechanism(epsilon=epsilon, delta=delta, sensitivity=sensitivity, low=low, high=high)
         super().__init__(mechanism, random_state)
+        self._ends = as_float(low), as_float(high)
+
+    def effective_epsilon(self) -> float | None:
+        """Return the sensitivity over the scale, the epsilon of Laplace noise as wide; None where delta is not 0."""
+        return None if self._delta else self.sensitivity / self.mechanism.scale
 
     def bias(self, value: Any) -> float:
         """Return the mean of the results for this value less the value."""
@@ -215,18 +165,7 @@ class LaplaceBoundedNoise(OneNumber):
         super().__init__(TruncatedLaplaceMechanism(epsilon=epsilon, delta=delta, sensitivity=sensitivity), random_state)
 
 
-class _OneInteger(OneNumber):
-    """A mechanism that is asked for one integer at a time."""
-
-    _clamp: tuple[int, int] | None = None
-
-    def randomise(self, value: Any) -> int:
-        """Return the integer with noise."""
-        _check.one_integer(value)
-        return int(self.mechanism.add_noise(int(value), rng=self._rng, clamp=self._clamp))
-
-
-class Geometric(_OneInteger):
+class Geometric(OneInteger):
     """`DiscreteLaplaceMechanism` as ``diffprivlib.mechanisms.Geometric``.
 
     Parameters
@@ -243,7 +182,7 @@ class Geometric(_OneInteger):
         super().__init__(DiscreteLaplaceMechanism(epsilon=epsilon, sensitivity=sensitivity), random_state)
 
 
-class GeometricTruncated(Geometric):
+class GeometricTruncated(WithEnds, Geometric):
     """`Geometric`, its results cut off at ``lower`` and ``upper`` afterwards.
 
     Parameters
@@ -255,7 +194,8 @@ class GeometricTruncated(Geometric):
     """
 
     def __init__(self, *, epsilon: Any, sensitivity: Any = 1, lower: Any, upper: Any, random_state: Any = None) -> None:
-        self._clamp = _check.integer_clamp((lower, upper))
+        self._clamp = _check.whole_ends(lower, upper)
+        self._ends = lower, upper
         super().__init__(epsilon=epsilon, sensitivity=sensitivity, random_state=random_state)
 
     def bias(self, value: Any) -> float:
@@ -288,7 +228,7 @@ class GaussianAnalytic(Gaussian):
     """`Gaussian` under the name of ``diffprivlib.mechanisms.GaussianAnalytic``: it is calibrated as closely itself."""
 
 
-class GaussianDiscrete(_OneInteger):
+class GaussianDiscrete(OneInteger):
     """`GaussianMechanism` on integers as ``diffprivlib.mechanisms.GaussianDiscrete``.
 
     Parameters
@@ -304,27 +244,3 @@ class GaussianDiscrete(_OneInteger):
     def __init__(self, *, epsilon: Any, delta: Any, sensitivity: Any = 1, random_state: Any = None) -> None:
         mechanism = GaussianMechanism(epsilon=epsilon, delta=delta, sensitivity=sensitivity, integers=True)
         super().__init__(mechanism, random_state)
-
-
-def generator_for(random_state: Any) -> Generator | None:
-    """Return the generator that a ``random_state`` names; None for noise under the operating system's keys."""
-    if random_state is None or isinstance(random_state, Generator):
-        return random_state
-    return default_rng(_check.random_state(random_state), rounds=20)
-
-
-def _excess(room: float, b: float) -> float:
-    """Return E max(X - room, 0) of Laplace noise X: the integral of its upper tail."""
-    return b / 2.0 * math.exp(-room / b) if room >= 0.0 else b / 2.0 * math.exp(room / b) - room
-
-
-def _square_below(room: float, b: float) -> float:
-    """Return b^2 + the integral of 2 x P(X > x) for x from 0 to ``room``: twice b^2 where there is no end to it.
-
-    X cut off at -below and above has the mean square _square_below(above) + _square_below(below) - 2 b^2.
-    """
-    if room == math.inf:
-        return 2.0 * b * b
-    if room >= 0.0:
-        return 2.0 * b * b - math.exp(-room / b) * (b * room + b * b)
-    return room * room + math.exp(room / b) * (b * b - b * room)

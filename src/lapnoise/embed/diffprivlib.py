@@ -18,9 +18,8 @@ from lapnoise.embed._diffprivlib_mechanisms import (
     LaplaceBoundedDomain,
     LaplaceBoundedNoise,
     LaplaceTruncated,
-    OneNumber,
-    generator_for,
 )
+from lapnoise.embed._one_number import OneNumber, generator_for
 
 __all__ = [
     "Gaussian",

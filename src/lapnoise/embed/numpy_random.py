@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
+from lapnoise import _check
 from lapnoise.generator import Generator, default_rng
 
 __all__ = ["Random", "random"]
@@ -75,6 +76,9 @@ class Random:
             As in `laplace`.
         """
         return self._generator().exponential(scale, size)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        _check.no_such_law(name)
 
     def _generator(self) -> Generator:
         # No lock: two threads that come first at once make two generators, of which each may draw. A lock held during

@@ -12,6 +12,7 @@ from lapnoise import lattice as lattices
 from lapnoise._numbers import fraction_up
 from lapnoise.generator import Generator
 from lapnoise.mechanisms import DiscreteLaplaceMechanism, LaplaceMechanism
+from lapnoise.mechanisms._additive import verify_generator
 
 __all__ = ["make_laplace"]
 
@@ -43,7 +44,7 @@ def make_laplace(input_domain: Any, input_metric: Any, scale: Any, *, rng: Gener
     Raises
     ------
     TypeError, ValueError
-        If domain, metric and scale do not fit.
+        If domain, metric and scale do not fit, or ``rng`` is no Generator of this library.
     opendp.mod.OpenDPException
         If the features ``contrib`` and ``honest-but-curious`` are not enabled, which user-defined measurements need.
 
@@ -70,6 +71,7 @@ def make_laplace(input_domain: Any, input_metric: Any, scale: Any, *, rng: Gener
 
     dtype, shape = _check.numeric_space(input_domain, input_metric)
     mechanism = _mechanism(scale, dtype, shape)
+    verify_generator(rng, None)
     clamp = (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else None
 
     def function(value: Any) -> Any:

@@ -64,7 +64,7 @@ def laplace_(tensor: Tensor, loc: Any = 0.0, scale: Any = 1.0, *, rng: Generator
     tensor : torch.Tensor, ndarray, or an object with ``__dlpack__`` or ``__array_interface__``
         float32 or float64, as in `as_array`. float32 takes half a word of the stream a draw.
     loc, scale : float or array_like
-        As in `lapnoise.Generator.laplace`.
+        As in `lapnoise.Generator.laplace`; a CPU tensor counts as the array that it is.
     rng : Generator
         What `lapnoise.default_rng` returns. The draws are those of ``rng.laplace``, bit for bit.
 
@@ -74,7 +74,7 @@ def laplace_(tensor: Tensor, loc: Any = 0.0, scale: Any = 1.0, *, rng: Generator
         As `as_array` and `lapnoise.Generator.laplace`; nothing is drawn or written then.
     """
     array, written = _floats(tensor, rng)
-    rng.laplace(loc, scale, dtype=array.dtype, out=array)
+    rng.laplace(_parameter("loc", loc), _parameter("scale", scale), dtype=array.dtype, out=array)
     written()
     return tensor
 
@@ -89,7 +89,7 @@ def add_laplace_(tensor: Tensor, scale: Any, *, rng: Generator) -> Tensor:
     tensor
         As in `laplace_`.
     scale : float or array_like
-        As in `lapnoise.Generator.add_laplace`.
+        As in `lapnoise.Generator.add_laplace`; a CPU tensor counts as the array that it is.
     rng : Generator
         What `lapnoise.default_rng` returns. The draws are those of ``rng.add_laplace``, bit for bit.
 
@@ -99,7 +99,7 @@ def add_laplace_(tensor: Tensor, scale: Any, *, rng: Generator) -> Tensor:
         As `as_array` and `lapnoise.Generator.add_laplace`; nothing is drawn or written then.
     """
     array, written = _floats(tensor, rng)
-    rng.add_laplace(array, scale, out=array)
+    rng.add_laplace(array, _parameter("scale", scale), out=array)
     written()
     return tensor
 
@@ -148,6 +148,18 @@ def _floats(tensor: Any, rng: Any) -> tuple[NDArray[Any], Callable[[], None]]:
     array, written = _shared(tensor)
     _check.tensor_holds(array.dtype, False)
     return array, written
+
+
+def _parameter(name: str, value: Any) -> Any:
+    """Return a parameter; a tensor of PyTorch as the array that NumPy reads."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        return value
+    _check.no_gradient(value.requires_grad, name)
+    try:
+        return value.numpy()
+    except (RuntimeError, TypeError) as error:
+        _check.not_read(name, error)
 
 
 def _shared(tensor: Any) -> tuple[NDArray[Any], Callable[[], None]]:
