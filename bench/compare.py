@@ -2,8 +2,9 @@
 
 Ratios are compared, never times. A row's ratio to what it is compared with has changed where it moved by more than 10 %
 and by more than three times the spread of both: the root of the sum of the squares of all four relative spreads, those
-of the row and of its reference in the old report and in the new one. Rows that were measured once have no spread
-and are not judged.
+of the row and of its reference in the old report and in the new one. Where one of them had fewer than five repeats, or
+a report comes from a quick run, it must have moved by more than 30 %, since so few say little of their spread. Rows
+that lack a spread, their own or their reference's, are not judged.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,15 @@ __all__ = ["Change", "changes", "main"]
 LEAST = 0.10
 SPREADS = 3.0
 
+LEAST_OF_FEW, FEW = 0.30, 5
+"""The least change that counts where there were fewer repeats than that."""
+
+BUSY = 0.2
+"""Cores that other processes may keep busy during a run that is trusted."""
+
 Key = tuple[Any, ...]
+
+_SPREADS = ("spread", "reference_spread")
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,8 @@ class Change:
         How many times faster it is now, against the same reference; below 1 it is slower.
     spread : float
         That of all four medians together, relative.
+    least : float
+        The relative change from which on it counts.
     """
 
     name: str
@@ -46,30 +57,36 @@ class Change:
     new: float
     factor: float
     spread: float
+    least: float
 
     @property
     def beyond(self) -> bool:
         """Whether that is more than chance moves a ratio."""
         moved = abs(math.log(self.factor))
-        return moved > math.log1p(LEAST) and moved > SPREADS * self.spread
+        return moved > math.log1p(self.least) and moved > SPREADS * self.spread
 
 
-def changes(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[Change]:
-    """Return the rows that both reports have with a ratio and a spread, in the order of the new one."""
+def changes(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]], quick: bool = False) -> list[Change]:
+    """Return the rows that both reports have with a ratio and spreads, in the order of the new one.
+
+    ``quick`` says that one of them comes from a quick run. Where a report does not tell repeats, they count as few.
+    """
     before = {_key(row): row for row in old if _judged(row)}
-    return [_change(before[_key(row)], row) for row in new if _judged(row) and _key(row) in before]
+    return [_change(before[_key(row)], row, quick) for row in new if _judged(row) and _key(row) in before]
 
 
 def _judged(row: dict[str, Any]) -> bool:
-    return bool(_ratio(row)) and row.get("spread") is not None
+    return bool(_ratio(row)) and all(row.get(name) is not None for name in _SPREADS)
 
 
-def _change(a: dict[str, Any], b: dict[str, Any]) -> Change:
+def _change(a: dict[str, Any], b: dict[str, Any], quick: bool) -> Change:
     old, new = _ratio(a), _ratio(b)
     factor = new / old if b.get("faster", True) else old / new
-    spreads = [float(row.get(name) or 0.0) for row in (a, b) for name in ("spread", "reference_spread")]
+    spreads = [float(row[name]) for row in (a, b) for name in _SPREADS]
+    few = quick or min(int(row.get("repeats") or 0) for row in (a, b)) < FEW
+    least = LEAST_OF_FEW if few else LEAST
     name = f"{b['group']} | {b['what']}" + (f", {b['draws']:,} draws" if b.get("draws") else "")
-    return Change(f"{name} | against {_reference(b)}", old, new, factor, math.hypot(*spreads))
+    return Change(f"{name} | against {_reference(b)}", old, new, factor, math.hypot(*spreads), least)
 
 
 def _ratio(row: dict[str, Any]) -> float:
@@ -95,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         parser.error(str(error))
     _print_machines(old, new)
-    rows = changes(old["rows"], new["rows"])
+    rows = changes(old["rows"], new["rows"], bool(old.get("quick") or new.get("quick")))
     with_ratio = [sum(1 for row in report["rows"] if _judged(row)) for report in (old, new)]
     slower = sorted((row for row in rows if row.beyond and row.factor < 1), key=lambda row: row.factor)
     faster = sorted((row for row in rows if row.beyond and row.factor > 1), key=lambda row: -row.factor)
@@ -125,7 +142,8 @@ def _read(path: Path) -> dict[str, Any]:
     return dict(report)
 
 
-_VARYING = ("clock under load", "other processes")
+OTHERS = "other processes"
+_VARYING = ("clock under load", OTHERS)
 
 
 def _print_machines(old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -136,8 +154,19 @@ def _print_machines(old: dict[str, Any], new: dict[str, Any]) -> None:
     print(f"machines: {'different: ratios may differ for that alone' if other else 'the same kind'}")
     for name in differing:
         print(f"  {name}: {a.get(name, 'not known')} -> {b.get(name, 'not known')}")
-    if old.get("quick") or new.get("quick"):
-        print("  one of them is a quick run, whose spreads say little")
+    print(f"{OTHERS}: {a.get(OTHERS, 'not known')} -> {b.get(OTHERS, 'not known')}")
+    doubts = [*_doubts("old", old), *_doubts("new", new)]
+    if doubts:
+        print(f"not to be trusted: {'; '.join(doubts)}")
+
+
+def _doubts(which: str, report: dict[str, Any]) -> Iterator[str]:
+    """Yield why what a report says may be chance."""
+    if report.get("quick"):
+        yield f"the {which} report is a quick run"
+    cores, _, rest = str(report.get("machine", {}).get(OTHERS, "")).partition(" ")
+    if rest.startswith("cores busy") and float(cores) > BUSY:
+        yield f"the machine was busy during the {which} one"
 
 
 if __name__ == "__main__":

@@ -228,9 +228,21 @@ def enter(name: str, draw: Callable[[int], Any], dtype: str = "float64", origin:
         What the array is of.
     origin : str
         "module:function", by which a process of its own finds it; without, its start is not timed.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken or the dtype another.
+
+    Notes
+    -----
+    It is entered in this process. `bench.report` measures in one of its own, which finds samplers by
+    ``--sampler module:function`` alone.
     """
     if name in CONTENDERS:
         raise ValueError(f"name must be a new one, got {name!r}")
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
     CONTENDERS[name] = Contender(lambda n: functools.partial(draw, n), dtype, origin=origin)
 
 

@@ -44,19 +44,19 @@ MAIN: dict[str, tuple[str, str, str]] = {
 }
 """Colour, marker and line of the contenders that are drawn as curves; all others have bars only."""
 
-OWN = ("#000000", "h", "-")
-"""That of samplers that were entered."""
+OWN = tuple(("#000000", "hp1|"[i % 4], ("-", "--", "-.", ":")[(i + i // 4) % 4]) for i in range(16))
+"""Those of samplers that were entered, one after the other."""
 
 
-def draw(rows: Sequence[Row], path: Path, machine: Mapping[str, str]) -> None:
+def draw(rows: Sequence[Row], path: Path, machine: Mapping[str, str], quick: bool = False) -> None:
     """Draw the rows of peers into a file."""
-    figure(rows, machine).savefig(path, format=path.suffix[1:].lower(), dpi=160)
+    figure(rows, machine, quick).savefig(path, format=path.suffix[1:].lower(), dpi=160)
 
 
-def figure(rows: Sequence[Row], machine: Mapping[str, str]) -> Any:
+def figure(rows: Sequence[Row], machine: Mapping[str, str], quick: bool = False) -> Any:
     """Return a Figure of matplotlib: for each dtype a panel with curves and one with bars, of one scale for all draws.
 
-    Rows of an array of scales are in the table alone.
+    Rows of an array of scales are in the table alone. ``quick`` says that the rows come from a quick run.
     """
     from matplotlib.figure import Figure
 
@@ -84,7 +84,8 @@ def figure(rows: Sequence[Row], machine: Mapping[str, str]) -> Any:
     for ax, chosen in zip(_row_of_axes(lower, len(kinds), "none"), bars, strict=True):
         _bars(ax, chosen, lines)
     where = ", ".join(f"{name} {machine[name]}" for name in ("processor", "compiled for") if name in machine)
-    upper.suptitle(f"Laplace noise, ns a draw{': ' if where else ''}{where}", fontsize="medium")
+    note = " (a quick run: few sizes and repeats)" if quick else ""
+    upper.suptitle(f"Laplace noise, ns a draw{': ' if where else ''}{where}{note}", fontsize="medium")
     return drawn
 
 
@@ -103,9 +104,12 @@ def best_rows(rows: Sequence[Row]) -> list[Row]:
 
 def _curves(ax: Any, rows: Sequence[Row], kind: str) -> None:
     names = dict.fromkeys(row.what for row in rows)
-    for name in [name for name in MAIN if name in names] + [name for name in names if _entered(name)]:
+    looks = {name: look for name, look in MAIN.items() if name in names}
+    # By place among all that were entered, not in this panel: one legend does for both.
+    own = [name for name in CONTENDERS if _entered(name)]
+    looks |= {name: OWN[own.index(name) % len(OWN)] for name in names if _entered(name)}
+    for name, (colour, marker, line) in looks.items():
         points = sorted((row.draws, row.value) for row in rows if row.what == name)
-        colour, marker, line = MAIN.get(name, OWN)
         width = 2.0 if name.startswith("lapnoise") or _entered(name) else 1.2
         sizes, values = zip(*points, strict=True)
         style = {"color": colour, "marker": marker, "linestyle": line, "linewidth": width}

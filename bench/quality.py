@@ -60,7 +60,9 @@ class Claim:
     how : str
         The numbers that this follows from.
     beyond : str
-        What happens beside that, with a probability that no bench will meet. Empty for nothing.
+        What happens beside that, with the probability named. Empty for nothing.
+    largest_beyond : float
+        The magnitude that happens so, in b, which is no contradiction; 0 for none.
     """
 
     largest: float
@@ -69,6 +71,7 @@ class Claim:
     exact: bool
     how: str
     beyond: str = ""
+    largest_beyond: float = 0.0
 
 
 def _numpy(cryptographic: bool) -> Claim:
@@ -76,7 +79,7 @@ def _numpy(cryptographic: bool) -> Claim:
     return Claim(53 * LN2, 2.0**-53, cryptographic, False, how)
 
 
-_FORMULA = Claim(52 * LN2, 2.0**-52, False, False, "log1p(-2|u|), u = k 2^-53 - 1/2", "infinite once in 2^53")
+_FORMULA = Claim(52 * LN2, 2.0**-52, False, False, "log1p(-2|u|), u = k 2^-53 - 1/2", "infinite once in 2^53", math.inf)
 _NUMBA = Claim(
     53 * LN2,
     2.0**-53,
@@ -84,8 +87,17 @@ _NUMBA = Claim(
     False,
     "log(2u) below 0, to 36.04 b, and log(2 - u - u) above, rounded; u = k 2^-53",
     "infinite once in 2^53",
+    math.inf,
 )
-_MKL32 = Claim(32 * LN2, 2.0**-32, False, False, "log(u), u = k 2^-32, and a word for the sign", "744 once in 2^32")
+_MKL32 = Claim(
+    32 * LN2,
+    2.0**-32,
+    False,
+    False,
+    "log(u), u = k 2^-32, and a word for the sign",
+    "744 once in 2^32",
+    1074 * LN2,  # log of the smallest float, in the place of 0
+)
 _MCG59 = Claim(59 * LN2, 2.0**-53, False, False, "log(u), u = k 2^-59 rounded to 53 bits, and a word for the sign")
 _OURS = Claim(64 * LN2, 2.0**-64, True, False, "log(u), u = (2j + 1) 2^-64, and a bit for the sign")
 _OURS32 = Claim(32 * LN2, 2.0**-32, True, False, "log(u), u = (2j + 1) 2^-32, and a bit for the sign")
@@ -200,7 +212,9 @@ def contradictions(found: dict[str, Seen]) -> list[str]:
 
 
 def _possible(claim: Claim, seen: Seen) -> bool:
-    return seen.largest <= claim.largest * (1 + CLOSE) and seen.smallest >= claim.smallest * (1 - CLOSE)
+    rare = bool(claim.beyond) and math.isclose(seen.largest, claim.largest_beyond, rel_tol=CLOSE)
+    reached = rare or seen.largest <= claim.largest * (1 + CLOSE)
+    return reached and seen.smallest >= claim.smallest * (1 - CLOSE)
 
 
 _HEADINGS = (
@@ -231,11 +245,13 @@ def quality_table(found: dict[str, Seen]) -> str:
 
 
 def as_json(found: dict[str, Seen]) -> list[dict[str, Any]]:
-    """Return the same for a file; no end is null, since JSON has no infinity."""
+    """Return the same for a file; what is infinite is null, since JSON has no infinity."""
     listed = []
     for name, seen in found.items():
-        claim = asdict(CLAIMS[name]) if name in CLAIMS else None
-        if claim is not None and math.isinf(claim["largest"]):
-            claim["largest"] = None
-        listed.append({"what": name, "claim": claim, "seen": asdict(seen)})
+        claim = _finite(asdict(CLAIMS[name])) if name in CLAIMS else None
+        listed.append({"what": name, "claim": claim, "seen": _finite(asdict(seen))})
     return listed
+
+
+def _finite(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if value == math.inf else value for key, value in fields.items()}

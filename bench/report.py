@@ -7,9 +7,11 @@ distribution. Compiling has rows of its own. `--all` adds every peer at every si
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,14 +38,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, ImportError) as error:
         parser.error(str(error))
     if INSIDE not in os.environ:
+        lost = _lost(options.sampler)
+        if lost:
+            parser.error(
+                f"the run measures in a process of its own, which does not have {', '.join(map(repr, lost))}, entered "
+                "here in code: put the function into a module, and give --sampler module:function"
+            )
         return rerun("bench.report", given, options.cpu)
     from bench.parts import chosen_parts
-    from bench.samplers import enter_named
+    from bench.samplers import enter_named, verify_shown
 
     try:
         sections, quality = chosen_parts(options.parts, options.all)
         for named in options.sampler:
             enter_named(named)
+            verify_shown(named, options.parts)
     except ValueError as error:
         parser.error(str(error))
     return _report(options, sections, quality, Path(os.environ[INSIDE]))
@@ -66,6 +75,13 @@ def _parser() -> argparse.ArgumentParser:
         help="also compare this one: function(n) returns an array of n draws of Laplace(1, 2)",
     )
     return parser
+
+
+def _lost(samplers: Sequence[str]) -> list[str]:
+    """Return what was entered in this process, but for what the process that measures enters too."""
+    loaded = sys.modules.get("bench.contenders")
+    everybody = {} if loaded is None else loaded.CONTENDERS
+    return [name for name, contender in everybody.items() if contender.origin and name not in samplers]
 
 
 def _verify_files(options: argparse.Namespace) -> None:
@@ -116,23 +132,32 @@ def _report(options: argparse.Namespace, sections: dict[str, Section], quality: 
         content |= {"wrong": wrong(), "rows": [row.as_json() for row in rows], "quality": as_json(seen)}
         options.json.write_text(json.dumps(content, indent=1) + "\n")
     if options.plot:
-        draw(rows, options.plot, machine)
+        draw(rows, options.plot, machine, options.quick)
     return 1 if wrong() else 0
 
 
 def _rows(sections: dict[str, Section], plan: Plan) -> Iterator[Row]:
     for name, section in sections.items():
-        print(f"{name.replace('_', ' ')} ...", file=sys.stderr, flush=True)
-        yield from section(plan)
+        with _told(name):
+            yield from section(plan)
 
 
 def _seen(plan: Plan) -> dict[str, Seen]:
     from bench.contenders import available
     from bench.quality import look, with_claims
 
-    print("quality ...", file=sys.stderr, flush=True)
     draws, seconds = (1_000_000, 0.2) if plan.quick else (10_000_000, 3.0)
-    return {name: look(name, draws, seconds) for name in with_claims() if available(name)}
+    with _told("quality"):
+        return {name: look(name, draws, seconds) for name in with_claims() if available(name)}
+
+
+@contextlib.contextmanager
+def _told(part: str) -> Iterator[None]:
+    """Say on stderr that a part begins, and how long it took."""
+    title, started = part.replace("_", " "), time.monotonic()
+    print(f"{title} ...", file=sys.stderr, flush=True)
+    yield
+    print(f"{title}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
 
 
 def _print_peers(rows: list[Row]) -> None:

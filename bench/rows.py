@@ -44,6 +44,8 @@ class Row:
         What the target is compared with; the ratio where None.
     reference_spread : float or None
         The spread of what it is compared with.
+    repeats : int
+        Those of it and of what it is compared with, whichever had fewer; 0 where that is not known.
     draws : int
         Draws a call, in the rows of peers; 0 in all others.
     dtype : str
@@ -64,6 +66,7 @@ class Row:
     target: str | None = None
     judged: float | None = None
     reference_spread: float | None = None
+    repeats: int = 0
     draws: int = 0
     dtype: str = ""
     scale: str = ""
@@ -114,8 +117,9 @@ def speed(
     name, theirs = reference
     against = f"{name}: {quantity(theirs.ns, 'ns')}"
     ratio = theirs.ns / measured.ns
+    repeats, spreads = min(measured.repeats, theirs.repeats), (measured.spread, theirs.spread)
     return Row(
-        group, what, measured.ns, "ns", threads, measured.spread, against, ratio, True, target, None, theirs.spread
+        group, what, measured.ns, "ns", threads, spreads[0], against, ratio, True, target, None, spreads[1], repeats
     )
 
 
@@ -131,8 +135,9 @@ def cost(
     name, theirs = reference
     against = f"{name}: {quantity(theirs.ns, 'ns')}"
     ratio = measured.ns / theirs.ns
+    repeats, spreads = min(measured.repeats, theirs.repeats), (measured.spread, theirs.spread)
     return Row(
-        group, what, measured.ns, "ns", threads, measured.spread, against, ratio, False, target, None, theirs.spread
+        group, what, measured.ns, "ns", threads, spreads[0], against, ratio, False, target, None, spreads[1], repeats
     )
 
 

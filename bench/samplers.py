@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from bench.contenders import correct, enter
+from bench.contenders import CONTENDERS, correct, enter
 
-__all__ = ["enter_named", "found"]
+__all__ = ["enter_named", "found", "verify_shown"]
 
 TRIED = 1_000
+
+SHOWING = {
+    "float64": ("float64", "peers", "start_of_peers", "quality"),
+    "float32": ("float32", "peers", "quality"),
+}
+"""The parts of the report that a sampler of a dtype appears in."""
 
 
 def found(named: str) -> Callable[[int], Any]:
@@ -58,4 +64,19 @@ def enter_named(named: str) -> None:
         raise ValueError(
             f"sampler {named!r} must draw Laplace(1, 2), with location 1 and scale 2; mean, mean magnitude or variance "
             "of its draws is more than six standard errors off"
+        )
+
+
+def verify_shown(named: str, parts: Sequence[str]) -> None:
+    """Refuse parts of the report of which none would show this sampler, once it is entered; no parts are the usual.
+
+    Raises
+    ------
+    ValueError
+        If none would.
+    """
+    dtype = CONTENDERS[named].dtype
+    if parts and not set(parts) & set(SHOWING[dtype]):
+        raise ValueError(
+            f"--sampler {named!r} draws {dtype} and appears in {', '.join(SHOWING[dtype])}: name one, or give --all"
         )

@@ -29,8 +29,8 @@ LONGEST = 10.0
 
 QUICK_LONGEST = 0.25
 
-PATIENCE, LATE = 480.0, 0.5
-"""Once the part has taken the first number of seconds, calls may be expected to take the second, so that it ends."""
+PATIENCE, LATE = 360.0, 0.5
+"""A size that is expected to end beyond the first number of seconds has no call over the second, so that all ends."""
 
 ROOM = 8
 """Arrays as large as the result that a call may need: the formula and PyTorch have up to six at once."""
@@ -101,10 +101,14 @@ def _by_size(plan: Plan, names: list[str], kind: str, scale: str, threads: int |
     seconds = dict.fromkeys(names, 0.0)
     before = 1
     for n in QUICK_SIZES if plan.quick else SIZES:
-        longest = QUICK_LONGEST if plan.quick else LATE if time.monotonic() > late else LONGEST
+        expected = {name: seconds[name] * n / before for name in names}
+        longest = QUICK_LONGEST if plan.quick else LONGEST
+        calls = _repeats(n, plan) + 2  # two before the clock
+        ends = time.monotonic() + calls * sum(each for each in expected.values() if each <= longest)
+        longest = LATE if ends > late and not plan.quick else longest
         for name in names:
-            why = too_much(n, np.dtype(kind).itemsize, seconds[name] * n / before, longest, available_memory())
-            if name in seconds and why:
+            why = too_much(n, np.dtype(kind).itemsize, expected[name], longest, available_memory())
+            if why:
                 del seconds[name]
                 _not_timed.setdefault(f"{name}, {scale} scale", f"not at {n:,} draws and more, {why}")
         if reference not in seconds:
@@ -127,8 +131,11 @@ def _timed(names: list[str], n: int, kind: str, scale: str, plan: Plan) -> dict[
         threads = CONTENDERS[name].threads
         with cores(threads):
             tasks.append(Timed(name, CONTENDERS[name].make(n, *scales), n, threads))
-    repeats = 7 if n < 10**5 else 5 if n < 10**7 else 3 if n < 10**8 else 2
-    return interleave(tasks, 3 if plan.quick else repeats)
+    return interleave(tasks, _repeats(n, plan))
+
+
+def _repeats(n: int, plan: Plan) -> int:
+    return 3 if plan.quick else 7 if n < 10**5 else 5 if n < 10**7 else 3 if n < 10**8 else 2
 
 
 def rows_start_of_peers(plan: Plan) -> Iterator[Row]:
@@ -157,7 +164,7 @@ def rows_start_of_peers(plan: Plan) -> Iterator[Row]:
         ratio = one.ns / theirs.ns
         spread = one.spread if one.repeats > 1 else None
         row = Row(group, what, one.ns / 1e9, "s", 1, spread, against, ratio, False)
-        yield replace(row, reference_spread=theirs.spread)
+        yield replace(row, reference_spread=theirs.spread, repeats=min(one.repeats, theirs.repeats))
 
 
 PEER_SECTIONS = (rows_peers, rows_start_of_peers)

@@ -21,9 +21,10 @@ def one(old, new):
     return change
 
 
-def row(ratio, spread=0.0, reference_spread=0.0, faster=True):
+def row(ratio, spread=0.0, reference_spread=0.0, faster=True, repeats=5):
     """Return a row that is so many times faster, or so many times the cost of its reference."""
-    return Row("g", "w", 1.0, "ns", 1, spread, "numpy: 5.00 ns", ratio, faster, reference_spread=reference_spread)
+    spreads = {"spread": spread, "reference_spread": reference_spread}
+    return Row("g", "w", 1.0, "ns", 1, against="numpy: 5.00 ns", ratio=ratio, faster=faster, repeats=repeats, **spreads)
 
 
 @pytest.mark.parametrize(
@@ -38,11 +39,13 @@ def row(ratio, spread=0.0, reference_spread=0.0, faster=True):
         (row(10, 0.03, 0.03), row(8, 0.03, 0.03), True, True),  # 22 % against three times 6 %
         (row(10, 0.04, 0.04), row(8, 0.04, 0.04), False, True),  # three times 8 % hides it
         (row(10, 0.08), row(8), False, True),  # as much in one of the four
-        (row(10), row(8, 0.0, None), True, True),  # files of older reports lack that of the reference
+        (row(10), row(7.7, repeats=4), False, True),  # fewer than five repeats: 30 % must be passed
+        (row(10, repeats=3), row(7.6), True, True),
+        (row(10, repeats=0), row(8), False, True),  # files of older reports do not tell
     ],
 )
 def test_what_counts(old, new, beyond, slower):
-    """A ratio has changed beyond 10 % and three times the root of the sum of the squares of four spreads."""
+    """A ratio has changed beyond 10 %, or 30 %, and three times the root of the sum of the squares of four spreads."""
     change = one(old, new)
     assert change.beyond is beyond
     assert (change.factor < 1) is slower
@@ -55,6 +58,10 @@ def test_times_do_not_count():
     assert compare.changes([Row("g", "w", 1.0).as_json()], [Row("g", "w", 2.0).as_json()]) == []
     assert compare.changes([row(10, None).as_json()], [row(5).as_json()]) == []
     assert compare.changes([row(10).as_json()], [row(5, None).as_json()]) == []
+    assert compare.changes([row(10, 0.0, None).as_json()], [row(5).as_json()]) == []
+    lacking = row(5).as_json()
+    del lacking["reference_spread"]  # as in files of older reports
+    assert compare.changes([row(10).as_json()], [lacking]) == []
 
 
 def test_rows_are_told_apart():
@@ -92,16 +99,41 @@ def test_main(tmp_path, capsys):
     assert "faster: 1\n  1.50 times faster, ratio 2 -> 3, spread 3%: peers: float64" in text
     assert "1,000 draws" in text
     assert compare.main([str(a), str(a)]) == 0
-    assert "machines: the same kind\ncompared: 3" in capsys.readouterr().out
+    assert "machines: the same kind\nother processes: not known -> not known\ncompared: 3" in capsys.readouterr().out
 
 
 def test_faster_alone_is_no_failure(tmp_path, capsys):
-    """What became faster alone gives 0, and a quick run is pointed out."""
+    """What became faster alone gives 0."""
     a, b = tmp_path / "a.json", tmp_path / "b.json"
-    a.write_text(json.dumps(report(row(5), quick=True)))
+    a.write_text(json.dumps(report(row(5))))
     b.write_text(json.dumps(report(row(10))))
     assert compare.main([str(a), str(b)]) == 0
-    assert "quick" in capsys.readouterr().out
+    assert "not to be trusted" not in capsys.readouterr().out
+
+
+BUSY = {"other processes": "0.41 cores busy on average during the run"}
+CALM = {"other processes": "0.20 cores busy on average during the run"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "doubts"),
+    [
+        (({}, True), (CALM, False), "the old report is a quick run"),
+        ((CALM, False), (BUSY, False), "the machine was busy during the new one"),
+        ((BUSY, False), (CALM, True), "the machine was busy during the old one; the new report is a quick run"),
+        ((CALM, False), ({"other processes": "not known"}, False), None),
+    ],
+)
+def test_doubts(old, new, doubts, tmp_path, capsys):
+    """Both reports' other processes are printed; after a quick or a busy run a line says what that is worth."""
+    for name, (machine, quick), ratio in (("a", old, 10), ("b", new, 8)):
+        (tmp_path / name).write_text(json.dumps(report(row(ratio), quick=quick, **machine)))
+    status = compare.main([str(tmp_path / "a"), str(tmp_path / "b")])
+    assert status == (0 if old[1] or new[1] else 1)  # 22 % are nothing in a quick run
+    lines = capsys.readouterr().out.splitlines()
+    shown = [machine.get("other processes", "not known") for machine, _ in (old, new)]
+    assert f"other processes: {' -> '.join(shown)}" in lines
+    assert [line for line in lines if "trusted" in line] == ([f"not to be trusted: {doubts}"] if doubts else [])
 
 
 @pytest.mark.parametrize(

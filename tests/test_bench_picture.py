@@ -2,6 +2,7 @@
 
 import pytest
 from bench import picture
+from bench.contender import Contender
 from bench_rows import peer_row
 
 ROWS = [
@@ -46,9 +47,35 @@ def test_looks_differ():
     """No two contenders of one panel look the same, in colour or without it."""
     for kind in ("float32", ""):
         chosen = [look for name, look in picture.MAIN.items() if ("float32" in name) == bool(kind)]
-        chosen.append(picture.OWN)
+        chosen += picture.OWN
         assert len(set(chosen)) == len(chosen)
         assert len({(marker, line) for _, marker, line in chosen}) == len(chosen)
+
+
+def test_own_samplers_differ(monkeypatch):
+    """Each sampler that was entered has a look of its own, the same in both panels."""
+    monkeypatch.setattr(picture, "CONTENDERS", {})
+    rows = [peer_row("numpy Generator(PCG64)")]
+    for name, dtype in (("a", "float64"), ("b", "float32"), ("c", "float64")):
+        picture.CONTENDERS[name] = Contender(lambda n: lambda: n, dtype, origin="code")
+        rows.append(peer_row(name, dtype=dtype))
+    panels = picture.figure(rows, {}).subfigs[0].axes
+    looks = {
+        line.get_label(): (line.get_marker(), line.get_linestyle())
+        for panel in panels
+        for line in panel.lines
+        if line.get_label() in "abc"
+    }
+    assert list(looks) == ["a", "c", "b"]
+    assert len(set(looks.values())) == 3
+    assert len(set(picture.OWN)) == 16
+
+
+def test_a_quick_run_is_said():
+    """The title tells a quick run, with and without a machine."""
+    title = "Laplace noise, ns a draw: processor P (a quick run: few sizes and repeats)"
+    assert picture.figure(ROWS, {"processor": "P"}, True).subfigs[0]._suptitle.get_text() == title
+    assert "quick" not in picture.figure(ROWS, {}).subfigs[0]._suptitle.get_text()
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".PDF", b"%PDF")])

@@ -1,6 +1,7 @@
 """What the benches claim of samplers, against the samplers' arithmetic at its ends."""
 
 import ctypes
+import json
 import math
 import threading
 
@@ -182,6 +183,24 @@ def test_contradictions(monkeypatch):
     assert quality.contradictions({"torch": below}) == ["torch"]
 
 
+@pytest.mark.parametrize(
+    ("name", "largest"),
+    [("mkl_random ARS5", -math.log(2.0**-1074)), ("numpy formula", math.inf), ("numba np.random", math.inf)],
+)
+def test_what_happens_beside(name, largest):
+    """The value that happens rarely, as the claim says, is no contradiction; anything else beyond the largest is."""
+    claim, beside = CLAIMS[name], Seen(9, largest, 1.0, 0, 0)
+    assert claim.largest_beyond == largest
+    assert quality.contradictions({name: beside}) == []
+    for wrong in (claim.largest * 1.01, 743.0, 745.0):
+        assert quality.contradictions({name: Seen(9, wrong, 1.0, 0, 0)}) == [name]
+    assert quality.contradictions({name: Seen(9, largest, claim.smallest / 2, 0, 0)}) == [name]
+    assert quality.contradictions({"numpy legacy": beside}) == ["numpy legacy"]
+    assert {name for name, claim in CLAIMS.items() if claim.beyond} == {
+        name for name, claim in CLAIMS.items() if claim.largest_beyond
+    }
+
+
 def test_look_at_a_coarse_sampler(monkeypatch):
     """A sampler on a grid of 2^-14 b shows fewer values near 0 than draws, and contradicts a claim that is coarser."""
     rng = np.random.default_rng(1)
@@ -200,13 +219,16 @@ def test_look_at_a_coarse_sampler(monkeypatch):
 
 def test_table_and_file():
     """The table has what is claimed beside what was seen, and the file has no infinity."""
-    found = {"OpenDP": Seen(100, 4.0, 2.0**-9, 3, 2), "mine": Seen(100, 4.5, math.inf, 1, 1)}
+    rare = Seen(100, math.inf, 2.0**-9, 3, 2)
+    found = {"OpenDP": Seen(100, 4.0, 2.0**-9, 3, 2), "mine": Seen(100, 4.5, math.inf, 1, 1), "numba np.random": rare}
     lines = quality.quality_table(found).splitlines()
     claimed = "| OpenDP | no end | 2^-1074 | yes | yes | multiples of 2^-1074, in rational numbers; rounded once"
     assert lines[2] == claimed + " | 100 | 4.00 | 2^-9.0 | 2 of 3 |"
     assert lines[3] == "| mine |  |  |  |  |  | 100 | 4.50 | 0 | 1 of 1 |"
     assert len({line.count("|") for line in lines}) == 1
-    opendp, mine = quality.as_json(found)
+    opendp, mine, numba = quality.as_json(found)
+    json.dumps([opendp, mine, numba], allow_nan=False)
+    assert numba["claim"]["largest_beyond"] is numba["seen"]["largest"] is None
     assert opendp["claim"]["largest"] is None
     assert opendp["seen"]["near"] == 3
     assert mine["claim"] is None

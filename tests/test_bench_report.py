@@ -1,6 +1,7 @@
 """The command of the benches: what it refuses before anything is measured, and a run from end to end."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -94,6 +95,7 @@ def test_what_is_read_only_is_refused(tmp_path, monkeypatch, capsys):
         (["--all", "gaussian"], "PART cannot be given with --all, got 'gaussian'"),
         (["peers", "--sampler", "report_samplers"], "must be given as module:function"),
         (["peers", "--sampler", "report_samplers:wrong"], "must draw Laplace(1, 2)"),
+        (["gaussian", "--sampler", "report_samplers:draw"], "appears in float64, peers, start_of_peers, quality"),
     ],
 )
 def test_refused_before_anything_is_measured(arguments, message, tmp_path, monkeypatch, capsys):
@@ -105,6 +107,17 @@ def test_refused_before_anything_is_measured(arguments, message, tmp_path, monke
     if arguments == ["gausian"]:
         assert "PART must be one of float64, float32, stages," in text
         assert "peers, start_of_peers, quality, got" in text
+
+
+@pytest.mark.usefixtures("own", "no_run")
+def test_a_sampler_entered_in_code_is_refused(monkeypatch, capsys):
+    """What was entered in this process, which the one that measures would lack, is refused before that is started."""
+    monkeypatch.delenv(INSIDE, raising=False)
+    contenders.enter("mine", lambda n: np.zeros(n))
+    contenders.enter("a:b", lambda n: np.zeros(n), origin="a:b")
+    message = "does not have 'mine', entered here in code: put the function into a module, and give --sampler"
+    assert message in refused(["peers", "--sampler", "a:b"], capsys)
+    assert "does not have 'mine', 'a:b', entered" in refused(["peers"], capsys)
 
 
 def test_arguments_reach_the_process_that_measures(monkeypatch, tmp_path):
@@ -145,7 +158,10 @@ def test_a_run(tmp_path, monkeypatch, capsys):
     file, picture = tmp_path / "x.json", tmp_path / "x.svg"
     arguments = ["peers", "quality", "--quick", "--sampler", "report_samplers:draw"]
     assert report.main([*arguments, "--json", str(file), "--plot", str(picture)]) == 0
-    text = capsys.readouterr().out
+    text, told = capsys.readouterr()
+    assert [re.sub(r"\d+ s$", "N s", line) for line in told.splitlines() if not line.startswith(" ")] == [
+        *("peers ...", "peers: N s", "quality ...", "quality: N s")
+    ]
     assert "checked:            draws of all contenders" in text
     assert "| report_samplers:draw " in text
     assert "| **peers: float64, array scale, one thread** " in text
@@ -156,12 +172,13 @@ def test_a_run(tmp_path, monkeypatch, capsys):
         numpy = next(one for one in rows if (one["what"], one["draws"]) == (NUMPY, row["draws"]))
         assert row["ratio"] == pytest.approx(numpy["value"] / row["value"])
         assert row["reference_spread"] == numpy["spread"]
-        assert (row["dtype"], row["threads"], row["unit"]) == ("float64", 1, "ns")
+        assert (row["dtype"], row["threads"], row["unit"], row["repeats"]) == ("float64", 1, "ns", 3)
     assert "report_samplers:draw" not in {row["what"] for row in written["rows"] if row["scale"] == "array"}
     own = written["quality"][1]
     assert (own["what"], own["claim"], own["seen"]["draws"]) == ("report_samplers:draw", None, 1_000_000)
     assert {"numpy", "randomgen", "python-dp", "scikit-learn"} <= set(written["machine"])
     assert "report_samplers:draw" in picture.read_text()
+    assert "a quick run" in picture.read_text()
 
 
 @pytest.mark.usefixtures("own")
@@ -211,7 +228,7 @@ def test_peer_table():
 
 @pytest.mark.usefixtures("own")
 def test_it_ends_in_time(monkeypatch, tmp_path):
-    """Once the part has taken long, sizes are left out at which NumPy's Generator takes over half a second."""
+    """Once the part has taken long, or would, sizes are left out where NumPy's Generator takes over half a second."""
     monkeypatch.setattr(sections_peers, "SIZES", (1, 10**7, 10**8))
     monkeypatch.setattr(sections_peers, "PATIENCE", -1.0)
     monkeypatch.setattr(sections_peers, "compared", lambda *_: [NUMPY, "numpy formula"])
@@ -225,5 +242,8 @@ def test_it_ends_in_time(monkeypatch, tmp_path):
     assert f"{NUMPY}, scalar scale: not at 100,000,000 draws and more, a call would take over 0.5 s" in lines
     group = "peers: float32, array scale, all cores"
     assert f"{group}: nobody at 100,000,000 draws and more, where NumPy's Generator is not timed" in lines
+    # 10^8 draws take 2 s, of two contenders four times 16 s: more than is left, however early it is.
+    monkeypatch.setattr(sections_peers, "PATIENCE", 15.0)
+    assert {row.draws for row in sections_peers.rows_peers(Plan.of(False, False, tmp_path))} == {1, 10**7}
     monkeypatch.setattr(sections_peers, "PATIENCE", 1e6)
     assert {row.draws for row in sections_peers.rows_peers(Plan.of(False, False, tmp_path))} == {1, 10**7, 10**8}

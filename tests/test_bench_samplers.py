@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from bench import contender, contenders, samplers
+from bench import contender, contenders, quality, samplers
 from bench.contenders import CONTENDERS
 from bench.sections_peers import compared, too_much
 
@@ -66,13 +66,17 @@ def test_one_line(function, dtype):
 
 @pytest.mark.usefixtures("own")
 def test_in_code():
-    """`enter` takes a name and a function; a name that is taken is refused."""
+    """`enter` takes a name and a function; a name that is taken is refused, and so is another dtype."""
     rng = np.random.default_rng(1)
     contenders.enter("mine", lambda n: rng.laplace(1, 2, n))
     assert contenders.correct("mine")
     assert CONTENDERS["mine"].origin == "code"
+    assert quality.look("mine", 50_000, 60.0).draws == 50_000
     with pytest.raises(ValueError, match="name must be a new one, got 'torch'"):
         contenders.enter("torch", lambda n: np.zeros(n))
+    with pytest.raises(ValueError, match="dtype must be float64 or float32, got 'float16'"):
+        contenders.enter("half", lambda n: np.zeros(n, np.float16), "float16")
+    assert "half" not in CONTENDERS
 
 
 @pytest.mark.usefixtures("own")
@@ -96,6 +100,24 @@ def test_refused(named, message):
     """What is no sampler of Laplace(1, 2) is refused, and the message says why."""
     with pytest.raises(ValueError, match=message):
         samplers.enter_named(named)
+
+
+@pytest.mark.usefixtures("own")
+def test_where_it_appears():
+    """Parts of which none would show a sampler are refused; its dtype decides which do."""
+    double, single = "own_samplers:right", "own_samplers:single"
+    samplers.enter_named(double)
+    samplers.enter_named(single)
+    for parts in ([], ["quality"], ["gaussian", "peers"]):
+        samplers.verify_shown(double, parts)
+        samplers.verify_shown(single, parts)
+    samplers.verify_shown(double, ["start_of_peers"])
+    samplers.verify_shown(single, ["float32"])
+    message = "draws float64 and appears in float64, peers, start_of_peers, quality: name one, or give --all"
+    with pytest.raises(ValueError, match=message):
+        samplers.verify_shown(double, ["gaussian", "float32"])
+    with pytest.raises(ValueError, match="draws float32 and appears in float32, peers, quality"):
+        samplers.verify_shown(single, ["start_of_peers", "float64"])
 
 
 def test_absent_peers(tmp_path, monkeypatch):
