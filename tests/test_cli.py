@@ -512,7 +512,7 @@ def test_doctor(capsys):
     assert facts["numpy"] == np.__version__
     assert facts["threads"] >= 1
     assert isinstance(facts["cache_writable"], bool)
-    assert set(facts["extras"]) == {"pandas", "pyarrow"}
+    assert set(facts["extras"]) == {"pandas", "polars", "pyarrow", "pyspark", "dask", "dp-accounting", "matplotlib"}
     assert main(["doctor"]) == 0
     assert f"known words: {' '.join(words)}\n" in capsys.readouterr().out
 

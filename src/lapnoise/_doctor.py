@@ -13,7 +13,7 @@ from lapnoise._version import __version__
 
 __all__ = ["examine"]
 
-EXTRAS = ("pandas", "pyarrow")
+EXTRAS = ("pandas", "polars", "pyarrow", "pyspark", "dask", "dp-accounting", "matplotlib")
 WORDS = 64
 
 

@@ -23,7 +23,7 @@ from lapnoise.bits.chacha_lanes import SOURCE_WORDS
 from lapnoise.embed import jit
 from lapnoise.embed._guards import law_is_right, scale_is_right, scale_is_right32, source_is_right, stretch_is_right
 from lapnoise.embed._sources import discrete_law, finish, reserve
-from lapnoise.embed.jit import CURSOR_END, CURSOR_NEXT, CURSOR_WORDS, cursor
+from lapnoise.embed._words import CURSOR_END, CURSOR_NEXT, CURSOR_WORDS, cursor
 from lapnoise.generator import Generator
 from lapnoise.kernels.discrete_laplace import LAW_SIZE
 
