@@ -13,6 +13,8 @@ from lapnoise._check._arrays import FLOAT32, FLOAT64, Parameter, finite, number_
 from lapnoise._check._rules import count, integer, shown
 
 __all__ = [
+    "LARGEST_SCALE",
+    "LEAST_SCALE",
     "ROUNDS",
     "Method",
     "discrete_scale",
@@ -35,9 +37,9 @@ LARGEST_DISCRETE_SCALE = 2.0**57  # beyond it integers past 64 bits are no longe
 
 _LARGEST = float(np.finfo(np.float64).max)
 # The largest scale: the largest standard draw is 64 ln 2 = 44.4 in float64 and 32 ln 2 = 22.2 in float32.
-_LARGEST_SCALE = {FLOAT64: _LARGEST / 45, FLOAT32: float(np.finfo(np.float32).max) / 23}
+LARGEST_SCALE = {FLOAT64: _LARGEST / 45, FLOAT32: float(np.finfo(np.float32).max) / 23}
 _NORMAL_SCALE = float(np.finfo(np.float32).tiny)  # neither 0 nor rounded to 0 in any dtype
-_LEAST_SCALE = {FLOAT64: 2.0**-1074, FLOAT32: 2.0**-149}  # the least subnormal numbers
+LEAST_SCALE = {FLOAT64: 2.0**-1074, FLOAT32: 2.0**-149}  # the least subnormal numbers
 
 _CHECK_BLOCK = 1 << 16
 
@@ -122,7 +124,7 @@ def scale(value: Any, kind: np.dtype[Any], name: str = "scale") -> Parameter:
     if checked.size:
         low, high = float(checked.min()), float(checked.max())
         # Two reductions without a temporary settle the usual case; only a doubtful array is searched.
-        if not (low > _LEAST_SCALE[kind] and high <= _LARGEST_SCALE[kind]):
+        if not (low > LEAST_SCALE[kind] and high <= LARGEST_SCALE[kind]):
             _scale_search(name, checked, kind)
     return checked
 
@@ -152,24 +154,24 @@ def interval(loc: Any, low: Any, high: Any) -> tuple[Parameter, Parameter, Param
 
 
 def _scale_number(name: str, value: float, kind: np.dtype[Any]) -> None:
-    if _NORMAL_SCALE <= value <= _LARGEST_SCALE[kind]:
+    if _NORMAL_SCALE <= value <= LARGEST_SCALE[kind]:
         return
     if not 0.0 <= value < math.inf or (value == 0.0 and math.copysign(1.0, value) < 0.0):
         raise ValueError(f"{name} must be finite and >= 0, and not -0.0, got {value!r}")
-    if value > _LARGEST_SCALE[kind]:
+    if value > LARGEST_SCALE[kind]:
         raise OverflowError(
-            f"{name} must be at most {_LARGEST_SCALE[kind]:.6g} for {kind}, got {value!r}: a draw could pass the "
+            f"{name} must be at most {LARGEST_SCALE[kind]:.6g} for {kind}, got {value!r}: a draw could pass the "
             "largest float; log_laplace takes the logarithm of a scale of any size"
         )
     if kind == FLOAT32 and value > 0.0 and np.float32(value) == 0.0:
-        least = _LEAST_SCALE[kind]
+        least = LEAST_SCALE[kind]
         raise ValueError(f"{name} must be 0 or at least {least:.6g} for {kind}, got {value!r}: it would round to 0")
 
 
 def _scale_search(name: str, array: NDArray[Any], kind: np.dtype[Any]) -> None:
     for start in range(0, array.size, _CHECK_BLOCK):
         block = np.asarray(array.flat[start : start + _CHECK_BLOCK], dtype=np.float64)
-        sure = (block > _LEAST_SCALE[kind]) & (block <= _LARGEST_SCALE[kind]) | (block == 0.0) & ~np.signbit(block)
+        sure = (block > LEAST_SCALE[kind]) & (block <= LARGEST_SCALE[kind]) | (block == 0.0) & ~np.signbit(block)
         for i in np.flatnonzero(~sure):
             where = ", ".join(str(int(k)) for k in np.unravel_index(start + int(i), array.shape))
             _scale_number(f"{name}[{where}]", float(block[i]), kind)

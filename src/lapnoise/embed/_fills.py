@@ -8,7 +8,7 @@ from numba import carray
 from numba.core import types
 
 from lapnoise._jit import device, overload
-from lapnoise.embed._guards import place_fits, refuse, require_law, require_parameter, require_place, scales_fit
+from lapnoise.embed._guards import require_draws, require_law, require_parameter, require_place
 from lapnoise.embed._types import (
     PENDING_ROOM,
     place_of,
@@ -58,7 +58,9 @@ def fill_laplace(out: Any, loc: Any, scale: Any, source: Any, position: Any) -> 
     typed_floats(out)
     typed_source(source)
     first = place_of(position)
-    _run_laplace(out, require_parameter(loc, out), require_parameter(scale, out), scale, source, first)
+    centre, b = require_parameter(loc, out), require_parameter(scale, out)
+    require_draws(out, scale, source, first)
+    _run_laplace(out, centre, b, source, first)
 
 
 @device
@@ -66,7 +68,10 @@ def add_laplace(values: Any, scale: Any, source: Any, position: Any) -> None:
     """Add Laplace noise to ``values`` in place, as `Generator.add_laplace` does at a position; see `fill_laplace`."""
     typed_floats(values)
     typed_source(source)
-    _run_laplace(values, None, require_parameter(scale, values), scale, source, place_of(position))
+    first = place_of(position)
+    b = require_parameter(scale, values)
+    require_draws(values, scale, source, first)
+    _run_laplace(values, None, b, source, first)
 
 
 @device
@@ -74,7 +79,10 @@ def fill_exponential(out: Any, scale: Any, source: Any, position: Any) -> None:
     """Write draws of Exponential(scale) to ``out``: the magnitudes of `fill_laplace` about 0."""
     typed_floats(out)
     typed_source(source)
-    _run_exponential(out, require_parameter(scale, out), scale, source, place_of(position))
+    first = place_of(position)
+    b = require_parameter(scale, out)
+    require_draws(out, scale, source, first)
+    _run_exponential(out, b, source, first)
 
 
 @device
@@ -123,47 +131,31 @@ def fill_discrete_laplace(out: Any, law: Any, source: Any, position: Any, undeci
     return left_open
 
 
-def _run_laplace(out: Any, loc: Any, scale: Any, given: Any, source: Any, first: int) -> None:
+def _run_laplace(out: Any, loc: Any, scale: Any, source: Any, first: int) -> None:
     raise TypeError("only jitted code calls this")
 
 
 @overload(_run_laplace)
-def _run_laplace_typed(out: Any, loc: Any, scale: Any, given: Any, source: Any, first: int) -> Any:
+def _run_laplace_typed(out: Any, loc: Any, scale: Any, source: Any, first: int) -> Any:
     if out.dtype == types.float64:
-
-        def double(out: Any, loc: Any, scale: Any, given: Any, source: Any, first: int) -> None:
-            if not (place_fits(source, first, out.size) and scales_fit(given, out)):
-                refuse(out, given, source, first, out.size)
-            _fill_laplace(out, loc, scale, source, first, carray(scratch_words(), SCRATCH_WORDS))
-
-        return double
-
-    def single(out: Any, loc: Any, scale: Any, given: Any, source: Any, first: int) -> None:
-        if not (place_fits(source, first, (out.size + 1) >> 1) and scales_fit(given, out)):
-            refuse(out, given, source, first, (out.size + 1) >> 1)
-        _fill_laplace32(out, loc, scale, source, 2 * first, carray(scratch_words(), SCRATCH_WORDS))
-
-    return single
+        return lambda out, loc, scale, source, first: _fill_laplace(
+            out, loc, scale, source, first, carray(scratch_words(), SCRATCH_WORDS)
+        )
+    return lambda out, loc, scale, source, first: _fill_laplace32(
+        out, loc, scale, source, 2 * first, carray(scratch_words(), SCRATCH_WORDS)
+    )
 
 
-def _run_exponential(out: Any, scale: Any, given: Any, source: Any, first: int) -> None:
+def _run_exponential(out: Any, scale: Any, source: Any, first: int) -> None:
     raise TypeError("only jitted code calls this")
 
 
 @overload(_run_exponential)
-def _run_exponential_typed(out: Any, scale: Any, given: Any, source: Any, first: int) -> Any:
+def _run_exponential_typed(out: Any, scale: Any, source: Any, first: int) -> Any:
     if out.dtype == types.float64:
-
-        def double(out: Any, scale: Any, given: Any, source: Any, first: int) -> None:
-            if not (place_fits(source, first, out.size) and scales_fit(given, out)):
-                refuse(out, given, source, first, out.size)
-            _fill_exponential(out, scale, source, first, carray(scratch_words(), SCRATCH_WORDS))
-
-        return double
-
-    def single(out: Any, scale: Any, given: Any, source: Any, first: int) -> None:
-        if not (place_fits(source, first, (out.size + 1) >> 1) and scales_fit(given, out)):
-            refuse(out, given, source, first, (out.size + 1) >> 1)
-        _fill_exponential32(out, scale, source, 2 * first, carray(scratch_words(), SCRATCH_WORDS))
-
-    return single
+        return lambda out, scale, source, first: _fill_exponential(
+            out, scale, source, first, carray(scratch_words(), SCRATCH_WORDS)
+        )
+    return lambda out, scale, source, first: _fill_exponential32(
+        out, scale, source, 2 * first, carray(scratch_words(), SCRATCH_WORDS)
+    )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba.core import errors, types
 
+from lapnoise._check import FLOAT32, FLOAT64, LARGEST_SCALE, LEAST_SCALE
 from lapnoise._intrinsics import bits_from_float64
 from lapnoise._jit import device, overload
 from lapnoise.bits.chacha_lanes import SOURCE_WORDS
@@ -18,29 +19,22 @@ from lapnoise.kernels.discrete_laplace import LAW_SIZE
 from lapnoise.lattice import LARGEST_T
 
 __all__ = [
-    "LARGEST_SCALE",
-    "LARGEST_SCALE32",
+    "JittedValueError",
     "law_is_right",
-    "place_fits",
-    "refuse",
+    "require_draws",
     "require_law",
     "require_parameter",
     "require_place",
-    "require_scale",
     "scale_is_right",
     "scale_is_right32",
-    "scales_fit",
     "source_is_right",
     "stretch_is_right",
 ]
 
-LARGEST_SCALE = float(np.finfo(np.float64).max) / 45
-"""The largest scale with which no float64 draw can pass the largest float: standard draws end at 44.4."""
-
-LARGEST_SCALE32 = float(np.finfo(np.float32).max) / 23
-"""The same in float32, where standard draws end at 22.2."""
-
-_LEAST_SCALE32 = 2.0**-149
+# A jitted function takes numbers from its module, and none from a table.
+_LARGEST_SCALE = LARGEST_SCALE[FLOAT64]
+_LARGEST_SCALE32 = LARGEST_SCALE[FLOAT32]
+_LEAST_SCALE32 = LEAST_SCALE[FLOAT32]
 
 
 class JittedValueError(ValueError):
@@ -77,18 +71,18 @@ def stretch_is_right(position: int, words: int) -> bool:
 
 @device
 def scale_is_right(scale: float) -> bool:
-    """Whether a scale is from 0 to LARGEST_SCALE, and not -0.0."""
-    return scale <= LARGEST_SCALE and (scale > 0.0 or bits_from_float64(scale) == 0)
+    """Whether a scale is from 0 to _LARGEST_SCALE, and not -0.0."""
+    return scale <= _LARGEST_SCALE and (scale > 0.0 or bits_from_float64(scale) == 0)
 
 
 @device
 def scale_is_right32(scale: float) -> bool:
-    """Whether a scale is 0, or from the least float32 to LARGEST_SCALE32."""
-    return scale <= LARGEST_SCALE32 and (scale >= _LEAST_SCALE32 or bits_from_float64(scale) == 0)
+    """Whether a scale is 0, or from the least float32 to _LARGEST_SCALE32."""
+    return scale <= _LARGEST_SCALE32 and (scale >= _LEAST_SCALE32 or bits_from_float64(scale) == 0)
 
 
 @device
-def place_fits(source: Any, position: int, words: int) -> bool:
+def _place_fits(source: Any, position: int, words: int) -> bool:
     """Whether an array is a source, and words from a position on lie in its stream."""
     return source.size >= SOURCE_WORDS and source_is_right(source) and stretch_is_right(position, words)
 
@@ -96,7 +90,7 @@ def place_fits(source: Any, position: int, words: int) -> bool:
 @device
 def require_place(source: Any, position: int, words: int) -> None:
     """Refuse a source that is none, and words beyond the stream."""
-    if place_fits(source, position, words):
+    if _place_fits(source, position, words):
         return
     if source.size < SOURCE_WORDS:
         raise JittedValueError("source must be an array of 6 words, as reserve returns it, got {} words", source.size)
@@ -108,12 +102,29 @@ def require_place(source: Any, position: int, words: int) -> None:
     raise JittedValueError("position must be from 0 to 2**62 - {}, the words taken, got {}", words, position)
 
 
+def _words_of(out: Any) -> int:
+    """Return how many words the draws of an array take."""
+    raise TypeError("only jitted code calls this")
+
+
+@overload(_words_of)
+def _words_of_typed(out: Any) -> Any:
+    if out.dtype == types.float32:
+        return lambda out: (out.size + 1) >> 1
+    return lambda out: out.size
+
+
 @device
-def refuse(out: Any, scale: Any, source: Any, position: int, words: int) -> None:
-    """Raise what is wrong, over NaN: in `prange` Numba loses exceptions, and values without noise must not be left."""
-    out[:] = np.nan
-    require_place(source, position, words)
-    require_scale(scale, out)
+def require_draws(out: Any, scale: Any, source: Any, position: int) -> None:
+    """Refuse draws that cannot be made, over NaN.
+
+    In `prange` Numba loses exceptions, and values without noise must not be left.
+    """
+    words = _words_of(out)
+    if not (_place_fits(source, position, words) and _scales_fit(scale, out)):
+        out[:] = np.nan
+        require_place(source, position, words)
+        _require_scale(scale, out)
 
 
 @device
@@ -158,13 +169,13 @@ def _require_parameter(parameter: Any, out: Any) -> Any:
     return lambda parameter, out: np.float32(parameter)
 
 
-def scales_fit(scale: Any, out: Any) -> bool:
+def _scales_fit(scale: Any, out: Any) -> bool:
     """Return whether a scale, or each of an array, is finite, >= 0, not -0.0, and small enough for ``out``'s dtype."""
     raise TypeError("only jitted code calls this")
 
 
-@overload(scales_fit)
-def _scales_fit(scale: Any, out: Any) -> Any:
+@overload(_scales_fit)
+def _scales_fit_typed(scale: Any, out: Any) -> Any:
     fits = scale_is_right32 if out.dtype == types.float32 else scale_is_right
     if not isinstance(scale, types.Array):
         return lambda scale, out: fits(np.float64(scale))
@@ -178,13 +189,13 @@ def _scales_fit(scale: Any, out: Any) -> Any:
     return array
 
 
-def require_scale(scale: Any, out: Any) -> None:
+def _require_scale(scale: Any, out: Any) -> None:
     """Refuse the first scale that does not fit."""
     raise TypeError("only jitted code calls this")
 
 
-@overload(require_scale)
-def _require_scale(scale: Any, out: Any) -> Any:
+@overload(_require_scale)
+def _require_scale_typed(scale: Any, out: Any) -> Any:
     require_one = _require_one32 if out.dtype == types.float32 else _require_one
     if not isinstance(scale, types.Array):
         return lambda scale, out: require_one(np.float64(scale))
@@ -199,9 +210,9 @@ def _require_scale(scale: Any, out: Any) -> Any:
 @device
 def _require_one(scale: float) -> None:
     if not scale_is_right(scale):
-        if scale > LARGEST_SCALE and scale < np.inf:
+        if scale > _LARGEST_SCALE and scale < np.inf:
             raise JittedOverflowError(
-                "scale must be at most {:.6g}, got {}: a draw could overflow", LARGEST_SCALE, scale
+                "scale must be at most {:.6g}, got {}: a draw could overflow", _LARGEST_SCALE, scale
             )
         raise JittedValueError("scale must be finite and >= 0, and not -0.0, got {}", scale)
 
@@ -209,8 +220,8 @@ def _require_one(scale: float) -> None:
 @device
 def _require_one32(scale: float) -> None:
     if not scale_is_right32(scale):
-        if scale > LARGEST_SCALE32 and scale < np.inf:
+        if scale > _LARGEST_SCALE32 and scale < np.inf:
             raise JittedOverflowError(
-                "scale must be at most {:.6g} for float32, got {}: a draw could overflow", LARGEST_SCALE32, scale
+                "scale must be at most {:.6g} for float32, got {}: a draw could overflow", _LARGEST_SCALE32, scale
             )
         raise JittedValueError("scale must be finite and >= 0, and neither -0.0 nor rounded to 0, got {}", scale)
