@@ -111,14 +111,7 @@ def _powers(found: Audit) -> list[str]:
     able = found.power
     if able.largest <= found.epsilon:
         return [f"nothing: outputs of this number show an epsilon of {able.largest:.4g} at most, so it takes more"]
-    texts = []
-    if able.two_percent is not None:
-        texts.append(f"a scale 2 % small with probability {able.two_percent:.2g}")
-    if able.epsilon_found is not None:
-        texts.append(f"Laplace noise of an epsilon of {able.epsilon_found:.4g}, 99 times in 100")
-    if able.impossible is not None:
-        texts.append(f"an event looked at that one input alone gives, with probability {able.impossible:.2g}, as often")
-    return [*texts, f"an epsilon of {able.largest:.4g} at most, whatever is audited"]
+    return [*able.told(), f"an epsilon of {able.largest:.4g} at most, whatever is audited"]
 
 
 def _as_json(found: Audit) -> dict[str, Any]:

@@ -51,6 +51,19 @@ class Power:
     impossible: float | None
     largest: float
 
+    def told(self) -> list[str]:
+        """Return what is found, in words."""
+        texts = []
+        if self.two_percent is not None:
+            texts.append(f"a scale 2 % small with probability {self.two_percent:.2g}")
+        if self.epsilon_found is not None:
+            texts.append(f"Laplace noise of an epsilon of {self.epsilon_found:.4g}, 99 times in 100")
+        if self.impossible is not None:
+            texts.append(
+                f"an event looked at that one input alone gives, with probability {self.impossible:.2g}, as often"
+            )
+        return texts
+
 
 @lru_cache
 def audit_power(

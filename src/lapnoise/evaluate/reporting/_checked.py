@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lapnoise.evaluate.auditing.bounds import epsilon_at_least
-from lapnoise.evaluate.auditing.statistical_power import Power
 from lapnoise.evaluate.reporting import _html as html
 
 if TYPE_CHECKING:
@@ -18,14 +15,13 @@ __all__ = ["audited", "verified"]
 def audited(found: Report) -> str:
     """Return the section on the audit."""
     one = found.audit
-    most = float(epsilon_at_least(one.counted, 0, one.counted, float(one.delta)))
     pairs = [
         ("audited", f"{one.mechanism}, inputs {one.inputs[0]:.6g} and {one.inputs[1]:.6g}"),
         ("event", f"{one.event}; chosen on {one.chosen_on:,} outputs of each input"),
         ("counted", f"{one.hits:,} of {one.more:.6g}, {one.others:,} of {one.less:.6g}, among {one.counted:,} of each"),
         ("shown", f"epsilon at least {one.shown:.4g}; false alarms {one.false_alarm:g}"),
-        ("can show", f"no epsilon above {most:.4g}, whatever the outputs: so few are {one.counted:,}"),
-        *(("finds", text) for text in _finds(one.power)),
+        ("can show", f"no epsilon above {one.power.largest:.4g}, whatever the outputs: so few are {one.counted:,}"),
+        *(("finds", text) for text in one.power.told()),
         ("verdict", one.verdict),
     ]
     told = (
@@ -33,16 +29,6 @@ def audited(found: Report) -> str:
         "than what is claimed, the claim is broken. That it is not is no proof; the proofs are in the documentation."
     )
     return html.section("audit", "Audit", html.paragraph(told), html.facts("What the outputs show", pairs))
-
-
-def _finds(power: Power) -> Iterator[str]:
-    """Yield what an audit of this size finds."""
-    if power.two_percent is not None:
-        yield f"a scale 2 % small with probability {power.two_percent:.2g}"
-    if power.epsilon_found is not None:
-        yield f"an epsilon of {power.epsilon_found:.4g} by an event of probability 1/2, 99 times in 100"
-    if power.impossible is not None:
-        yield f"half-lines that one input alone reaches, of probability {power.impossible:.2g}, 99 times in 100"
 
 
 def verified(found: Report) -> str:
